@@ -1,0 +1,84 @@
+package failure
+
+import "time"
+
+// Class says what kind of thing went wrong (DESIGN.md section 4).
+type Class string
+
+// The classes, most specific first: where an error tree holds several, the first of this order wins.
+const (
+	Auth        Class = "auth"        // 401, or no token to be had
+	Permission  Class = "permission"  // 403
+	RateLimit   Class = "rateLimit"   // 429; 503 with Retry-After
+	SessionLost Class = "sessionLost" // 404 on a request that carried a session id
+	Server      Class = "server"      // other 5xx
+	Protocol    Class = "protocol"    // other 4xx, not MCP, TLS identity, version, redirect, address
+	Timeout     Class = "timeout"     // our own deadline passed
+	Transport   Class = "transport"   // DNS, refused, reset, EOF, child exit
+	Unknown     Class = "unknown"     // anything else
+)
+
+// Phase says what was being done.
+type Phase string
+
+// The phases.
+const (
+	Connect Phase = "connect"
+	List    Phase = "list"
+	Probe   Phase = "probe"
+	Call    Phase = "call"
+	Stream  Phase = "stream"
+)
+
+// Reason is the CamelCase word that stands on the condition Connected or CatalogPublished.
+type Reason string
+
+// The reasons of DESIGN.md section 4.
+const (
+	AuthenticationFailed       Reason = "AuthenticationFailed"
+	TokenAcquisitionFailed     Reason = "TokenAcquisitionFailed"
+	PermissionDenied           Reason = "PermissionDenied"
+	RateLimited                Reason = "RateLimited"
+	ServerError                Reason = "ServerError"
+	DNSError                   Reason = "DNSError"
+	ConnectFailed              Reason = "ConnectFailed"
+	ConnectionLost             Reason = "ConnectionLost"
+	ProcessExited              Reason = "ProcessExited"
+	ConnectTimeout             Reason = "ConnectTimeout"
+	ListToolsTimeout           Reason = "ListToolsTimeout"
+	CallTimeout                Reason = "CallTimeout"
+	NotMCP                     Reason = "NotMCP"
+	EndpointNotFound           Reason = "EndpointNotFound"
+	UnsupportedProtocolVersion Reason = "UnsupportedProtocolVersion"
+	TLSVerificationFailed      Reason = "TLSVerificationFailed"
+	RedirectRefused            Reason = "RedirectRefused"
+	AddressNotAllowed          Reason = "AddressNotAllowed"
+	ProtocolError              Reason = "ProtocolError"
+	SessionFlapping            Reason = "SessionFlapping"
+	UnknownFailure             Reason = "UnknownFailure"
+)
+
+// Failure is one fault, ready to be decided on and to be shown: nothing in it is secret.
+type Failure struct {
+	Class  Class
+	Phase  Phase
+	Reason Reason
+	// HTTPStatus is the status of the answer, 0 when there was none.
+	HTTPStatus int
+	// RetryAfter is how long the server asks to be left alone, already clamped to [0, 1h].
+	// RetryAfterGiven tells "0 seconds" from "said nothing".
+	RetryAfter      time.Duration
+	RetryAfterGiven bool
+	// Sent is true when bytes of the request may have reached the server, so that it may have been acted on.
+	Sent bool
+	// Detail is a short fragment of our own making that helps a person: the issuer of an untrusted
+	// certificate, the scheme and host of a refused redirect, the content type, the protocol versions of
+	// both sides. Never a body, SDK error text, session id or credential.
+	Detail string
+}
+
+// Error carries a Failure through Go error chains. Its text is safe to print; the cause is not printed.
+type Error struct {
+	Failure
+	Cause error
+}
