@@ -1,0 +1,197 @@
+package v1alpha1
+
+// Condition types of an MCPServer. Ready, Accepted, Connected and CatalogPublished are always there once the object
+// was acted on; the others are there only while they are True.
+const (
+	// ConditionReady is True when the server can be used as declared: it is not Stalled and either disabled, or
+	// accepted, connected, its catalog published and its calls not failing.
+	//
+	// True: ReasonReady, ReasonDisabled.
+	// False or Unknown: the reason of the first condition that stands in the way, in the order Accepted, Connected,
+	// CatalogPublished; or ReasonCallsFailing.
+	ConditionReady = "Ready"
+
+	// ConditionAccepted is True when the declaration is complete and everything that it refers to was found.
+	//
+	// True: ReasonValid.
+	// False: ReasonInvalidConfiguration, ReasonInvalidSecretValue, ReasonInvalidCABundle, ReasonAddressNotAllowed,
+	// ReasonNotSupportedYet (these need a change of the object or what it refers to);
+	// ReasonSecretNotFound, ReasonSecretKeyNotFound, ReasonConfigMapNotFound, ReasonSecretAccessDenied (these pass
+	// when the missing thing appears).
+	ConditionAccepted = "Accepted"
+
+	// ConditionConnected is True while a session with the server is up.
+	//
+	// True: ReasonConnected.
+	// Unknown: ReasonConnecting, ReasonDisabled.
+	// False: ReasonAuthenticationFailed, ReasonTokenAcquisitionFailed, ReasonPermissionDenied, ReasonRateLimited,
+	// ReasonServerError, ReasonDNSError, ReasonConnectFailed, ReasonConnectionLost, ReasonProcessExited,
+	// ReasonConnectTimeout, ReasonListToolsTimeout, ReasonCallTimeout, ReasonNotMCP, ReasonEndpointNotFound,
+	// ReasonUnsupportedProtocolVersion, ReasonTLSVerificationFailed, ReasonRedirectRefused,
+	// ReasonAddressNotAllowed, ReasonProtocolError, ReasonSessionFlapping, ReasonUnknownFailure,
+	// ReasonWorkloadUnavailable.
+	ConditionConnected = "Connected"
+
+	// ConditionCatalogPublished is True when the catalog that the server listed under the present configuration is
+	// in its ConfigMap. A failed refresh over a good catalog leaves it as it is.
+	//
+	// True: ReasonPublished, ReasonNoTools.
+	// Unknown: ReasonAwaitingConnection, ReasonDisabled.
+	// False: ReasonListToolsFailed, ReasonListToolsTimeout, ReasonCatalogTooLarge, ReasonEmptyCatalog,
+	// ReasonNameConflict.
+	ConditionCatalogPublished = "CatalogPublished"
+
+	// ConditionToolsDrifted is True while tools are withheld because they differ from what was approved.
+	//
+	// True: ReasonToolsChanged, ReasonAwaitingApproval, ReasonBaselineLost.
+	ConditionToolsDrifted = "ToolsDrifted"
+
+	// ConditionQuarantined is True while the server is left alone after repeated failures, until
+	// status.session.quarantinedUntil.
+	//
+	// True: the failure's reason, one of those of ConditionConnected.
+	ConditionQuarantined = "Quarantined"
+
+	// ConditionRetired is True while the server is no longer tried, but for a slow probe.
+	//
+	// True: the failure's reason, one of those of ConditionConnected.
+	ConditionRetired = "Retired"
+
+	// ConditionReconciling is True while waiting may help (kstatus). Never together with ConditionStalled.
+	//
+	// True: ReasonProgressing, ReasonProgressingWithRetry.
+	ConditionReconciling = "Reconciling"
+
+	// ConditionStalled is True while waiting will not help: somebody must change something (kstatus). Never
+	// together with ConditionReconciling.
+	//
+	// True: ReasonInvalidConfiguration, ReasonInvalidSecretValue, ReasonInvalidCABundle, ReasonAddressNotAllowed,
+	// ReasonNotSupportedYet, ReasonNameConflict, ReasonCatalogTooLarge (without a last good catalog), and the
+	// failure's reason of a server that is retired for good.
+	ConditionStalled = "Stalled"
+)
+
+// Reasons of ConditionReady.
+const (
+	// ReasonReady signals that the server can be used as declared.
+	ReasonReady = "Ready"
+	// ReasonCallsFailing signals that the session is up but the calls of every reporting gateway fail.
+	ReasonCallsFailing = "CallsFailing"
+	// ReasonDisabled signals that spec.disabled is true, so that no session is held. Also of ConditionConnected and
+	// ConditionCatalogPublished.
+	ReasonDisabled = "Disabled"
+)
+
+// Reasons of ConditionAccepted.
+const (
+	// ReasonValid signals that the declaration is complete and everything that it refers to was found.
+	ReasonValid = "Valid"
+	// ReasonInvalidConfiguration signals a mistake in the spec that only shows with all values at hand, such as a
+	// $(NAME) that spec.variables does not define.
+	ReasonInvalidConfiguration = "InvalidConfiguration"
+	// ReasonInvalidSecretValue signals a value that cannot be sent, such as one with a control character.
+	ReasonInvalidSecretValue = "InvalidSecretValue"
+	// ReasonInvalidCABundle signals that the referenced CA bundle holds no usable PEM certificate.
+	ReasonInvalidCABundle = "InvalidCABundle"
+	// ReasonAddressNotAllowed signals that the address is one which the operator's administrator forbids. On
+	// ConditionAccepted: it stands literally in the URL; on ConditionConnected: the host name led to it.
+	ReasonAddressNotAllowed = "AddressNotAllowed"
+	// ReasonSecretNotFound signals that a referenced Secret does not exist.
+	ReasonSecretNotFound = "SecretNotFound"
+	// ReasonSecretKeyNotFound signals that a referenced Secret lacks the key.
+	ReasonSecretKeyNotFound = "SecretKeyNotFound"
+	// ReasonConfigMapNotFound signals that a referenced ConfigMap, or its key, does not exist.
+	ReasonConfigMapNotFound = "ConfigMapNotFound"
+	// ReasonSecretAccessDenied signals that the manager may not read Secrets (or ConfigMaps) of the namespace. The
+	// message holds the command that grants it.
+	ReasonSecretAccessDenied = "SecretAccessDenied"
+	// ReasonNotSupportedYet signals that the declaration is valid, but this build cannot serve it.
+	ReasonNotSupportedYet = "NotSupportedYet"
+)
+
+// Reasons of ConditionConnected, and so of ConditionQuarantined and ConditionRetired.
+const (
+	// ReasonConnected signals that the session is up.
+	ReasonConnected = "Connected"
+	// ReasonConnecting signals that the first attempt under this configuration has not ended.
+	ReasonConnecting = "Connecting"
+	// ReasonAuthenticationFailed signals that the server answered 401.
+	ReasonAuthenticationFailed = "AuthenticationFailed"
+	// ReasonTokenAcquisitionFailed signals that no OAuth token was to be had.
+	ReasonTokenAcquisitionFailed = "TokenAcquisitionFailed"
+	// ReasonPermissionDenied signals that the server answered 403.
+	ReasonPermissionDenied = "PermissionDenied"
+	// ReasonRateLimited signals that the server answered 429, or 503 with Retry-After.
+	ReasonRateLimited = "RateLimited"
+	// ReasonServerError signals another answer of 5xx.
+	ReasonServerError = "ServerError"
+	// ReasonDNSError signals that the host name could not be resolved.
+	ReasonDNSError = "DNSError"
+	// ReasonConnectFailed signals that no connection to the address could be made.
+	ReasonConnectFailed = "ConnectFailed"
+	// ReasonConnectionLost signals that the connection broke.
+	ReasonConnectionLost = "ConnectionLost"
+	// ReasonProcessExited signals that the process of a stdio server ended.
+	ReasonProcessExited = "ProcessExited"
+	// ReasonConnectTimeout signals that the handshake did not end within spec.timeouts.connect.
+	ReasonConnectTimeout = "ConnectTimeout"
+	// ReasonListToolsTimeout signals that listing did not end within spec.timeouts.list. Also of
+	// ConditionCatalogPublished.
+	ReasonListToolsTimeout = "ListToolsTimeout"
+	// ReasonCallTimeout signals that calls did not end within their deadline.
+	ReasonCallTimeout = "CallTimeout"
+	// ReasonNotMCP signals that something else than an MCP server answered, such as a web page.
+	ReasonNotMCP = "NotMCP"
+	// ReasonEndpointNotFound signals that the server answered 404 or 405: the URL's path is most likely wrong.
+	ReasonEndpointNotFound = "EndpointNotFound"
+	// ReasonUnsupportedProtocolVersion signals that there is no protocol version that both sides speak.
+	ReasonUnsupportedProtocolVersion = "UnsupportedProtocolVersion"
+	// ReasonTLSVerificationFailed signals that the server's certificate is not trusted or not for this host.
+	ReasonTLSVerificationFailed = "TLSVerificationFailed"
+	// ReasonRedirectRefused signals that the server redirects to another origin, or with an unsafe status.
+	ReasonRedirectRefused = "RedirectRefused"
+	// ReasonProtocolError signals an answer that breaks HTTP, JSON-RPC or MCP.
+	ReasonProtocolError = "ProtocolError"
+	// ReasonSessionFlapping signals that the server forgot the session three times within a minute.
+	ReasonSessionFlapping = "SessionFlapping"
+	// ReasonUnknownFailure signals a failure that fits no other reason.
+	ReasonUnknownFailure = "UnknownFailure"
+	// ReasonWorkloadUnavailable signals that the pod of a stdio server does not run; the message holds why.
+	ReasonWorkloadUnavailable = "WorkloadUnavailable"
+)
+
+// Reasons of ConditionCatalogPublished.
+const (
+	// ReasonPublished signals that the catalog is in its ConfigMap.
+	ReasonPublished = "Published"
+	// ReasonNoTools signals that the server has no tools, and that this was published.
+	ReasonNoTools = "NoTools"
+	// ReasonAwaitingConnection signals that there is no session to list from.
+	ReasonAwaitingConnection = "AwaitingConnection"
+	// ReasonListToolsFailed signals that listing failed and that there is no catalog of this configuration.
+	ReasonListToolsFailed = "ListToolsFailed"
+	// ReasonCatalogTooLarge signals that the catalog does not fit into a ConfigMap, even compressed.
+	ReasonCatalogTooLarge = "CatalogTooLarge"
+	// ReasonEmptyCatalog signals that the server lists no tools although it may have some; it is asked again.
+	ReasonEmptyCatalog = "EmptyCatalog"
+	// ReasonNameConflict signals that an object of the name we need exists and is not ours. It is left alone.
+	ReasonNameConflict = "NameConflict"
+)
+
+// Reasons of ConditionToolsDrifted.
+const (
+	// ReasonToolsChanged signals that tools differ from the approved ones.
+	ReasonToolsChanged = "ToolsChanged"
+	// ReasonAwaitingApproval signals that pinning is Strict and nothing was approved yet.
+	ReasonAwaitingApproval = "AwaitingApproval"
+	// ReasonBaselineLost signals that the record of what was approved is missing or was altered.
+	ReasonBaselineLost = "BaselineLost"
+)
+
+// Reasons of ConditionReconciling.
+const (
+	// ReasonProgressing signals that work is under way and nothing has failed.
+	ReasonProgressing = "Progressing"
+	// ReasonProgressingWithRetry signals that something failed and will be tried again.
+	ReasonProgressingWithRetry = "ProgressingWithRetry"
+)

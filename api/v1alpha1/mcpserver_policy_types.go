@@ -1,0 +1,191 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Timeouts bound the parts of a session's work.
+type Timeouts struct {
+	// connect bounds one handshake: from dialling to the server's answer. From 1s to 10m; absent means 30s.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	Connect *metav1.Duration `json:"connect,omitempty"`
+
+	// list bounds one listing of all tools, all pages together. From 1s to 10m; absent means 60s.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	List *metav1.Duration `json:"list,omitempty"`
+
+	// call bounds how long a call may be silent; progress from the server starts it anew. From 1s to 1h; absent
+	// means 60s.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	Call *metav1.Duration `json:"call,omitempty"`
+
+	// callMax bounds a call in all, however much progress it reports. From 1s to 24h and not below call; absent
+	// means 15m.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	CallMax *metav1.Duration `json:"callMax,omitempty"`
+}
+
+// Calls bounds and permits tool calls.
+type Calls struct {
+	// maxConcurrent is how many calls may be in flight per gateway replica, across sessions. Absent means 4.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
+
+	// replayTools are globs of raw tool names whose calls may be sent again when it is unknown whether they were
+	// carried out. "*" means all. Absent means none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	ReplayTools []string `json:"replayTools,omitempty"`
+}
+
+// Recovery says how often and how long a failing server is tried.
+type Recovery struct {
+	// attempts is how many tries in a row must fail before the server is quarantined. Absent means 3.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Attempts int32 `json:"attempts,omitempty"`
+
+	// cooldown is the length of the first quarantine; each next one is twice as long. From 1s to 1h; absent means
+	// 30s.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	Cooldown *metav1.Duration `json:"cooldown,omitempty"`
+
+	// strikes is how many quarantines without an answer between retire the server. Absent means 3.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Strikes int32 `json:"strikes,omitempty"`
+
+	// probeInterval is the time between two probes of a retired server. 0s means that it stays retired until
+	// something changes; else from 10s to 24h. Absent means 5m.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	ProbeInterval *metav1.Duration `json:"probeInterval,omitempty"`
+}
+
+// SessionSharing says who shares a session with a server.
+// +kubebuilder:validation:Enum=PerCaller;Shared
+type SessionSharing string
+
+// The kinds of sharing.
+const (
+	// SharingPerCaller: each caller has a session of its own, as servers that keep state per session need.
+	SharingPerCaller SessionSharing = "PerCaller"
+	// SharingShared: all callers of a gateway replica share one session.
+	SharingShared SessionSharing = "Shared"
+)
+
+// Sessions says who shares a session with the server, and for how long an unused one is kept.
+type Sessions struct {
+	// sharing is PerCaller or Shared. Absent means PerCaller.
+	// +optional
+	Sharing SessionSharing `json:"sharing,omitempty"`
+
+	// idleTimeout is how long a session without calls is kept. From 1s to 24h; absent means 10m.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	IdleTimeout *metav1.Duration `json:"idleTimeout,omitempty"`
+}
+
+// Health says how often a silent server is probed.
+type Health struct {
+	// interval is the time between two probes, start to start, give or take a fifth. From 5s to 1h; absent means
+	// 60s.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	Interval *metav1.Duration `json:"interval,omitempty"`
+}
+
+// PinPolicy says what happens when a server changes its tools.
+// +kubebuilder:validation:Enum=None;TrustOnFirstUse;Strict
+type PinPolicy string
+
+// The pin policies.
+const (
+	// PinNone: changed tools are offered as they are.
+	PinNone PinPolicy = "None"
+	// PinTrustOnFirstUse: the first published list is approved; changed tools are withheld until approved.
+	PinTrustOnFirstUse PinPolicy = "TrustOnFirstUse"
+	// PinStrict: nothing is offered before it was approved.
+	PinStrict PinPolicy = "Strict"
+)
+
+// Tools says which of the server's tools are offered. Globs know * (any run of characters) and ? (one character).
+type Tools struct {
+	// allow are globs of raw tool names that are offered. Absent means all.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	Allow []string `json:"allow,omitempty"`
+
+	// deny are globs of raw tool names that are not offered, whatever allow says.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	Deny []string `json:"deny,omitempty"`
+
+	// refreshInterval is the longest time between two listings, for servers that do not tell of changes. From 10s
+	// to 24h; absent means 10m.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
+
+	// pin says what happens when the server changes its tools: None, TrustOnFirstUse or Strict. Absent means None.
+	// +optional
+	Pin PinPolicy `json:"pin,omitempty"`
+
+	// approvedDigest is the status.catalog.digest of the tools that are approved.
+	// +optional
+	// +kubebuilder:validation:MinLength=64
+	// +kubebuilder:validation:MaxLength=71
+	ApprovedDigest string `json:"approvedDigest,omitempty"`
+}
+
+// NamespacesFrom says how namespaces are chosen.
+// +kubebuilder:validation:Enum=Same;All;Selector
+type NamespacesFrom string
+
+// The ways to choose namespaces.
+const (
+	NamespacesSame     NamespacesFrom = "Same"
+	NamespacesAll      NamespacesFrom = "All"
+	NamespacesSelector NamespacesFrom = "Selector"
+)
+
+// AllowedNamespaces says whose AgentSessions may use a server.
+type AllowedNamespaces struct {
+	// from is Same (the server's own namespace), All, or Selector.
+	// +required
+	From NamespacesFrom `json:"from,omitempty"`
+
+	// selector chooses namespaces by their labels. It is set exactly when from is Selector.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
