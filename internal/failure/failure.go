@@ -2,7 +2,7 @@ package failure
 
 import "time"
 
-// Class says what kind of thing went wrong (DESIGN.md section 4).
+// Class says what kind of thing went wrong; it decides the reaction.
 type Class string
 
 // The classes, most specific first: where an error tree holds several, the first of this order wins.
@@ -33,7 +33,7 @@ const (
 // Reason is the CamelCase word that stands on the condition Connected or CatalogPublished.
 type Reason string
 
-// The reasons of DESIGN.md section 4.
+// The reasons.
 const (
 	AuthenticationFailed       Reason = "AuthenticationFailed"
 	TokenAcquisitionFailed     Reason = "TokenAcquisitionFailed"
@@ -71,6 +71,9 @@ type Failure struct {
 	RetryAfterGiven bool
 	// Sent is true when bytes of the request may have reached the server, so that it may have been acted on.
 	Sent bool
+	// Answered is true when the server gave a well-formed JSON-RPC error: the request failed, and the failure
+	// proves that the server lives. It never adds a strike and never costs the connection.
+	Answered bool
 	// Detail is a short fragment of our own making that helps a person: the issuer of an untrusted
 	// certificate, the scheme and host of a refused redirect, the content type, the protocol versions of
 	// both sides. Never a body, SDK error text, session id or credential.

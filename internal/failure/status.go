@@ -1,0 +1,78 @@
+package failure
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// longestRetryAfter is the most that a server may ask us to stay away: a longer wait is a mistake or an attack,
+// and a person would not understand why nothing happens.
+const longestRetryAfter = time.Hour
+
+// ParseRetryAfter reads the value of the header Retry-After (RFC 9110 section 10.2.3): whole seconds, seconds with
+// a fraction (not in the RFC, but sent), or an HTTP date, which is measured from now. The result is clamped to
+// [0, 1h]; a date in the past is 0. It reports false for an empty value, a negative number or nonsense.
+func ParseRetryAfter(value string, now time.Time) (time.Duration, bool) {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return 0, false
+	}
+	if strings.Trim(value, "0123456789.") == "" {
+		seconds, err := strconv.ParseFloat(value, 64)
+		if err != nil && !math.IsInf(seconds, 1) {
+			return 0, false
+		}
+		if seconds >= longestRetryAfter.Seconds() {
+			return longestRetryAfter, true
+		}
+		return time.Duration(seconds * float64(time.Second)), true
+	}
+	date, err := http.ParseTime(value)
+	if err != nil {
+		return 0, false
+	}
+	return min(max(date.Sub(now), 0), longestRetryAfter), true
+}
+
+// Status is what an HTTP answer told, apart from its body.
+type Status struct {
+	Code int
+	// RetryAfter is the header's value, empty when there was none.
+	RetryAfter string
+	// WithSession: the request carried a session id.
+	WithSession bool
+}
+
+// FromStatus names the fault of an HTTP answer whose code is not what the request wanted. A 404 to a request with a
+// session id means that the session is gone, whatever the body says (MCP 2025-11-25, Transports, Session Management).
+func FromStatus(phase Phase, status Status, now time.Time) Failure {
+	f := Failure{Phase: phase, HTTPStatus: status.Code, Sent: true}
+	f.RetryAfter, f.RetryAfterGiven = ParseRetryAfter(status.RetryAfter, now)
+	f.Class, f.Reason = classOf(status, f.RetryAfterGiven)
+	return f
+}
+
+func classOf(status Status, told bool) (Class, Reason) {
+	switch code := status.Code; {
+	case code == http.StatusUnauthorized:
+		return Auth, AuthenticationFailed
+	case code == http.StatusForbidden:
+		return Permission, PermissionDenied
+	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable && told:
+		return RateLimit, RateLimited
+	case code == http.StatusNotFound && status.WithSession:
+		return SessionLost, ConnectionLost
+	case code == http.StatusNotFound, code == http.StatusGone:
+		return Protocol, EndpointNotFound
+	case code >= 500:
+		return Server, ServerError
+	case code >= 400:
+		return Protocol, ProtocolError
+	case code >= 300:
+		return Protocol, RedirectRefused
+	}
+	return Protocol, NotMCP
+}
