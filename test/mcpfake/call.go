@@ -1,0 +1,203 @@
+package mcpfake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+)
+
+// session is one legacy session; "" stands for all clients of a server without sessions.
+type session struct {
+	id   string
+	main *eventLog // the GET stream, or all of OldSSE's
+
+	// guarded by Server.mu
+	version string
+	ready   bool // notifications/initialized came
+	calls   map[string]context.CancelCauseFunc
+	ids     map[string]struct{}
+	nth     int
+	logs    map[string]*eventLog // resumable call streams by name
+}
+
+func newSession(id string) *session {
+	return &session{
+		id: id, main: newLog(standalone), calls: map[string]context.CancelCauseFunc{},
+		ids: map[string]struct{}{}, logs: map[string]*eventLog{},
+	}
+}
+
+var errCancelled = errors.New("cancelled by the client")
+
+func toolName(params json.RawMessage) string {
+	var p struct {
+		Name string `json:"name"`
+	}
+	_ = json.Unmarshal(params, &p)
+	return p.Name
+}
+
+// call answers tools/call in the form that the era and the encoding ask for.
+func (x *Exchange) call(mutate func(*Answer)) {
+	s := x.Server
+	switch {
+	case s.opt.era == OldSSE:
+		if !s.enter() {
+			return
+		}
+		x.W.WriteHeader(http.StatusAccepted)
+		x.flush()
+		log, cause := x.ses.main, s.ctx
+		go func() {
+			defer s.wg.Done()
+			if a := x.run(cause, log.send); a != nil {
+				log.send(mutated(a, mutate).encode())
+			}
+		}()
+	case s.opt.encoding == JSON:
+		a := x.run(x.R.Context(), func([]byte) {})
+		if a == nil {
+			a = &Answer{ID: x.msg.ID, Error: &RPCError{Code: -32800, Message: "request cancelled"}}
+		}
+		x.write(mutated(a, mutate))
+	default:
+		x.stream(mutate, 0, false)
+	}
+}
+
+// stream answers tools/call on an event stream; the connection is cut after cutAfter events, when that is not 0.
+func (x *Exchange) stream(mutate func(*Answer), cutAfter int, ids bool) {
+	s := x.Server
+	if !s.enter() {
+		return
+	}
+	log, ids := newLog(newID()), ids || s.opt.eventIDs && x.ses != nil
+	ctx := x.R.Context()
+	if ids && x.ses != nil {
+		ctx = s.ctx // a lost stream does not end the run: it is resumed
+		log.send(nil)
+		s.mu.Lock()
+		x.ses.logs[log.name] = log
+		s.mu.Unlock()
+	}
+	go func() {
+		defer s.wg.Done()
+		defer log.finish()
+		if a := x.run(ctx, log.send); a != nil {
+			log.send(mutated(a, mutate).encode())
+		}
+	}()
+	x.openEvents()
+	p := pump{x: x, log: log, ids: ids, cutAfter: cutAfter}
+	p.run()
+}
+
+func mutated(a *Answer, mutate func(*Answer)) *Answer {
+	if mutate != nil {
+		mutate(a)
+	}
+	return a
+}
+
+// run executes a tool; nil means that the call was cancelled.
+func (x *Exchange) run(ctx context.Context, notify func([]byte)) *Answer {
+	s := x.Server
+	var p struct {
+		Arguments json.RawMessage `json:"arguments"`
+		Meta      json.RawMessage `json:"_meta"`
+	}
+	_ = json.Unmarshal(x.msg.Params, &p)
+	a := &Answer{ID: x.msg.ID}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(s.ctx, func() { cancel(s.ctx.Err()) })
+	defer stop()
+	c := &Invocation{Context: ctx, Tool: x.Request.Tool, Arguments: p.Arguments, Meta: p.Meta, Nth: 1,
+		notify: notify, server: s}
+	run, known := x.begin(c, cancel)
+	if !known {
+		a.Error = &RPCError{Code: -32602, Message: "unknown tool: " + x.Request.Tool}
+		return a
+	}
+	result, err := run(c)
+	gone := c.Err() != nil
+	x.end(gone)
+	var rpc *RPCError
+	switch {
+	case gone:
+		return nil
+	case errors.As(err, &rpc):
+		a.Error = rpc
+	case err != nil:
+		a.Error = &RPCError{Code: -32603, Message: err.Error()}
+	default:
+		a.Result = x.complete(result, "")
+	}
+	return a
+}
+
+// begin counts the run and makes it cancellable by its id.
+func (x *Exchange) begin(c *Invocation, cancel context.CancelCauseFunc) (func(*Invocation) (json.RawMessage, error), bool) {
+	s := x.Server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run, known := s.lookup(c.Tool)
+	if !known {
+		return nil, false
+	}
+	st := &s.record.stats
+	st.executions[c.Tool]++
+	st.InFlight++
+	st.Peak = max(st.Peak, st.InFlight)
+	c.Overlap = st.InFlight
+	if x.ses != nil {
+		c.Session = x.ses.id
+		x.ses.nth++
+		c.Nth = x.ses.nth
+		x.ses.calls[string(x.msg.ID)] = cancel
+	}
+	s.wake()
+	return run, true
+}
+
+// lookup is called with s.mu held.
+func (s *Server) lookup(name string) (func(*Invocation) (json.RawMessage, error), bool) {
+	for _, t := range s.tools {
+		if t.Name != name {
+			continue
+		}
+		if t.Run == nil {
+			return func(c *Invocation) (json.RawMessage, error) { return Text(string(c.Arguments)), nil }, true
+		}
+		return t.Run, true
+	}
+	return nil, false
+}
+
+func (x *Exchange) end(gone bool) {
+	x.Server.change(func(r *record) {
+		r.stats.InFlight--
+		if gone {
+			r.stats.Cancelled++
+		}
+		if x.ses != nil {
+			delete(x.ses.calls, string(x.msg.ID))
+		}
+	})
+}
+
+// cancelCall serves notifications/cancelled.
+func (x *Exchange) cancelCall() {
+	var p struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	_ = json.Unmarshal(x.msg.Params, &p)
+	s := x.Server
+	s.mu.Lock()
+	cancel := x.ses.calls[string(p.RequestID)]
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel(errCancelled)
+	}
+}
