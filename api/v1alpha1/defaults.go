@@ -39,15 +39,16 @@ func (s *MCPServerSpec) ListTimeout() time.Duration {
 	return durationOr(s.Timeouts.List, DefaultListTimeout)
 }
 
-// CallTimeout bounds how long a call may be silent.
+// CallTimeout bounds how long a call may be silent. Where only callMax is set and below the default, it is callMax.
 func (s *MCPServerSpec) CallTimeout() time.Duration {
 	if s.Timeouts == nil {
 		return DefaultCallTimeout
 	}
-	return durationOr(s.Timeouts.Call, DefaultCallTimeout)
+	absent := min(DefaultCallTimeout, durationOr(s.Timeouts.CallMax, DefaultCallMax))
+	return durationOr(s.Timeouts.Call, absent)
 }
 
-// CallMax bounds a call in all. It is never below CallTimeout: where only call was raised, it is call.
+// CallMax bounds a call in all. Where only call is set and above the default, it is call.
 func (s *MCPServerSpec) CallMax() time.Duration {
 	if s.Timeouts == nil {
 		return DefaultCallMax

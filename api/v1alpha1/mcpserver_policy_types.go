@@ -5,31 +5,37 @@ import (
 )
 
 // Timeouts bound the parts of a session's work.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.call) || !has(self.callMax) || !self.call.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') || !self.callMax.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') || duration(self.callMax) >= duration(self.call)`,message=`callMax must not be below call`,fieldPath=`.callMax`
 type Timeouts struct {
 	// connect bounds one handshake: from dialling to the server's answer. From 1s to 10m; absent means 30s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('10m'))`,message=`connect must be a duration from 1s to 10m, such as 30s`
 	Connect *metav1.Duration `json:"connect,omitempty"`
 
 	// list bounds one listing of all tools, all pages together. From 1s to 10m; absent means 60s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('10m'))`,message=`list must be a duration from 1s to 10m, such as 60s`
 	List *metav1.Duration `json:"list,omitempty"`
 
 	// call bounds how long a call may be silent; progress from the server starts it anew. From 1s to 1h; absent
-	// means 60s.
+	// means 60s, or callMax where that is less.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('1h'))`,message=`call must be a duration from 1s to 1h, such as 60s`
 	Call *metav1.Duration `json:"call,omitempty"`
 
 	// callMax bounds a call in all, however much progress it reports. From 1s to 24h and not below call; absent
-	// means 15m.
+	// means 15m, or call where that is more.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('24h'))`,message=`callMax must be a duration from 1s to 24h, such as 15m`
 	CallMax *metav1.Duration `json:"callMax,omitempty"`
 }
 
@@ -65,6 +71,7 @@ type Recovery struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('1h'))`,message=`cooldown must be a duration from 1s to 1h, such as 30s`
 	Cooldown *metav1.Duration `json:"cooldown,omitempty"`
 
 	// strikes is how many quarantines without an answer between retire the server. Absent means 3.
@@ -78,6 +85,7 @@ type Recovery struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) == duration('0s') || (duration(self) >= duration('10s') && duration(self) <= duration('24h')))`,message=`probeInterval must be 0s or a duration from 10s to 24h, such as 5m`
 	ProbeInterval *metav1.Duration `json:"probeInterval,omitempty"`
 }
 
@@ -103,6 +111,7 @@ type Sessions struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('24h'))`,message=`idleTimeout must be a duration from 1s to 24h, such as 10m`
 	IdleTimeout *metav1.Duration `json:"idleTimeout,omitempty"`
 }
 
@@ -113,6 +122,7 @@ type Health struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('5s') && duration(self) <= duration('1h'))`,message=`interval must be a duration from 5s to 1h, such as 60s`
 	Interval *metav1.Duration `json:"interval,omitempty"`
 }
 
@@ -155,6 +165,7 @@ type Tools struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('10s') && duration(self) <= duration('24h'))`,message=`refreshInterval must be a duration from 10s to 24h, such as 10m`
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
 
 	// pin says what happens when the server changes its tools: None, TrustOnFirstUse or Strict. Absent means None.
@@ -163,8 +174,9 @@ type Tools struct {
 
 	// approvedDigest is the status.catalog.digest of the tools that are approved.
 	// +optional
-	// +kubebuilder:validation:MinLength=64
-	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^sha256:[0-9a-f]{64}$')`,message=`approvedDigest must be a digest as status.catalog.digest shows it: sha256: and 64 hexadecimal digits`
 	ApprovedDigest string `json:"approvedDigest,omitempty"`
 }
 
@@ -180,6 +192,8 @@ const (
 )
 
 // AllowedNamespaces says whose AgentSessions may use a server.
+//
+// +kubebuilder:validation:XValidation:rule=`(self.from == 'Selector') == has(self.selector)`,message=`set selector exactly when from is Selector`
 type AllowedNamespaces struct {
 	// from is Same (the server's own namespace), All, or Selector.
 	// +required

@@ -6,6 +6,9 @@ import (
 )
 
 // MCPServerSpec declares one MCP server and how it is to be used. Exactly one transport, http or stdio, is set.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.http) != has(self.stdio)`,message=`set exactly one transport: http or stdio`
+// +kubebuilder:validation:XValidation:rule=`!has(self.http) || !self.http.url.startsWith('http://') || self.http.url.matches(r'(?i)^http://(localhost|127[.][0-9]+[.][0-9]+[.][0-9]+|\[::1\]|([a-z0-9-]+[.])+svc([.]cluster[.]local)?[.]?)(:[0-9]+)?([/?]|$)') || !(has(self.http.auth) || (has(self.http.headers) && self.http.headers.exists(h, has(h.valueFrom))) || (has(self.variables) && self.variables.exists(v, has(v.valueFrom)) && (self.http.url.contains('$(') || (has(self.http.headers) && self.http.headers.exists(h, has(h.value) && h.value.contains('$('))))))`,message=`credentials must not travel over plain http: use an https URL, or a host that is loopback or ends in .svc`,fieldPath=`.http.url`
 type MCPServerSpec struct {
 	// http reaches the server over HTTP: streamable HTTP or the older HTTP with SSE.
 	// +optional
@@ -37,6 +40,7 @@ type MCPServerSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z0-9][A-Za-z0-9 ._/@-]*$')`,message=`provider must begin with a letter or digit and consist of letters, digits, spaces and . _ / @ -`
 	Provider string `json:"provider,omitempty"`
 
 	// notes is one paragraph for agents: what this connection is for.
@@ -47,8 +51,9 @@ type MCPServerSpec struct {
 
 	// protocolVersion pins the MCP protocol version, such as 2025-11-25. Absent means that it is negotiated.
 	// +optional
-	// +kubebuilder:validation:MinLength=10
-	// +kubebuilder:validation:MaxLength=10
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[0-9]{4}-[0-9]{2}-[0-9]{2}$')`,message=`protocolVersion must be a date such as 2025-11-25`
 	ProtocolVersion string `json:"protocolVersion,omitempty"`
 
 	// timeouts bound the parts of a session's work.
@@ -94,9 +99,12 @@ const (
 )
 
 // Variable is one value for $(NAME). Exactly one of value and valueFrom is set.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.value) != has(self.valueFrom)`,message=`set exactly one of value and valueFrom`
 type Variable struct {
 	// name is what stands between $( and ).
 	// +required
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z_][A-Za-z0-9_]*$')`,message=`name must consist of letters, digits and '_', and not begin with a digit`
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name,omitempty"`
@@ -117,6 +125,7 @@ type StdioTransport struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z0-9][A-Za-z0-9._/:@-]*$')`,message=`image must be an image reference such as ghcr.io/acme/server:1.2`
 	Image string `json:"image,omitempty"`
 
 	// command is the executable and its first arguments.
@@ -149,9 +158,12 @@ type StdioTransport struct {
 }
 
 // EnvVar is one variable of a process's environment. Exactly one of value and valueFrom is set.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.value) != has(self.valueFrom)`,message=`set exactly one of value and valueFrom`
 type EnvVar struct {
 	// name is the variable's name.
 	// +required
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z_][A-Za-z0-9_]*$')`,message=`name must consist of letters, digits and '_', and not begin with a digit`
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name,omitempty"`
@@ -184,6 +196,8 @@ type Resources struct {
 // MCPServer declares one MCP server. Mooring keeps a live session to it, says in status whether that session really
 // works, and publishes the server's tools in the ConfigMap that status.catalog.configMap names.
 //
+// +kubebuilder:validation:XValidation:rule=`self.metadata.name.size() <= 40`,message=`metadata.name must be at most 40 characters long: other objects are named after it`
+// +kubebuilder:validation:XValidation:rule=`self.metadata.name.matches(r'^[a-z0-9-]*$')`,message=`metadata.name must consist of lower case letters, digits and '-', without '.'`
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=mcps,categories=mooring
