@@ -1,0 +1,77 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mooring-dev/mooring/internal/catalog"
+)
+
+func TestDrift(t *testing.T) {
+	tool := func(name, rest string) string {
+		return `{"inputSchema":{"type":"object"},"name":"` + name + `"` + rest + `}`
+	}
+	baseline := catalog.NewBaseline(catalog.Parse(list(tool("same", ""), tool("changed", ""), tool("gone", ""), tool("dressed", ""))))
+	current := catalog.Parse(list(tool("same", ""), tool("changed", `,"title":"new"`), tool("added", ""), tool("dressed", `,"z":{}`)))
+	equal(t, "drift", baseline.Drift(current), []catalog.DriftedTool{
+		{Name: "added", Kind: catalog.Added, Current: json.RawMessage(tool("added", ""))},
+		{Name: "changed", Kind: catalog.Changed, Approved: json.RawMessage(tool("changed", "")),
+			Current: json.RawMessage(tool("changed", `,"title":"new"`))},
+	})
+	equal(t, "held", names(baseline.Hold(current)), []string{"dressed", "same"})
+	equal(t, "held definition", definition(t, baseline.Hold(current), "dressed"), tool("dressed", `,"z":{}`))
+	equal(t, "approved", len(baseline.Tools()), 4)
+
+	approved := catalog.NewBaseline(current)
+	equal(t, "digest", approved.Digest(), current.Digest)
+	equal(t, "drift after approval", approved.Drift(current), nil)
+	equal(t, "held after approval", approved.Hold(current), current)
+}
+
+func TestNothingApprovedHoldsEverything(t *testing.T) {
+	current := catalog.Parse(list(`{"name":"a"}`))
+	equal(t, "held", len(catalog.Baseline{}.Hold(current).Tools), 0)
+	equal(t, "drift", catalog.Baseline{}.Drift(current)[0].Kind, catalog.Added)
+}
+
+func TestBaselineDocument(t *testing.T) {
+	c := catalog.Parse(list(`{"name":"a","inputSchema":{"type":"object"}}`))
+	baseline := catalog.NewBaseline(c)
+	d := document(catalog.Parse(nil))
+	d.Approved = &baseline
+	stored := encode(t, d).Data
+	equal(t, "approved.json", stored["approved.json"], `{"digest":"`+string(c.Digest)+`","schemaVersion":1,"tools":[`+
+		`{"definition":{"inputSchema":{"type":"object"},"name":"a"},"digest":"`+string(c.Tools[0].Digest)+`","name":"a"}]}`)
+	got, err := catalog.DecodeBaseline(stored, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "decoded", got, baseline)
+	for what, c := range map[string]struct {
+		stored map[string]string
+		want   error
+	}{
+		"missing":  {map[string]string{"catalog.json": "{}"}, catalog.ErrNoDocument},
+		"not JSON": {map[string]string{"approved.json": "["}, catalog.ErrMalformed},
+		"changed": {map[string]string{"approved.json": strings.Replace(stored["approved.json"], `"type"`, `"tipe"`, 1)},
+			catalog.ErrDigestMismatch},
+	} {
+		if _, err := catalog.DecodeBaseline(c.stored, nil); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", what, err, c.want)
+		}
+	}
+}
+
+func TestDigestForms(t *testing.T) {
+	digest := catalog.Parse(nil).Digest
+	equal(t, "revision", digest.Revision(), "4f53cda18c2b")
+	equal(t, "revision of nothing", catalog.Digest("").Revision(), "")
+	for text, want := range map[string]bool{
+		string(digest): true, "": false, "sha256:": false, string(digest[:70]): false, string(digest) + "0": false,
+		strings.ToUpper(string(digest)): false, "sha256:" + strings.Repeat("g", 64): false, strings.Repeat("0", 71): false,
+	} {
+		equal(t, text, catalog.IsDigest(text), want)
+	}
+}
