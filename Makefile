@@ -17,6 +17,23 @@ GOMODFLAGS := -mod=readonly
 # The control plane of tests and demo: yours if you name one, otherwise the one in bin/.
 ASSETS := $(if $(KUBEBUILDER_ASSETS),$(KUBEBUILDER_ASSETS),$(BIN))
 
+# A real MCP server and the Node that runs it.
+NODE_ASSETS := $(BIN)/node-assets
+NODE := $(NODE_ASSETS)/node
+SERVER_EVERYTHING := $(NODE_ASSETS)/node_modules/@modelcontextprotocol/server-everything/dist/index.js
+SAMPLE_SERVER ?= ./hack/sampleserver
+
+TEST_ENV = KUBEBUILDER_ASSETS=$(ASSETS) MOORING_NODE=$(NODE) MOORING_SERVER_EVERYTHING=$(SERVER_EVERYTHING)
+DEMO_ENV = $(TEST_ENV) CGO_ENABLED=0
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+IMAGE ?= mooring:latest
+GO_BUILD = CGO_ENABLED=0 $(GO) build $(GOMODFLAGS) -buildvcs=false
+# The race detector needs cgo, which needs the compiler that Go would call.
+HAVE_CC = command -v $$($(GO) env CC | cut -d' ' -f1) >/dev/null 2>&1
+
+GENERATED := api config/crd/bases config/rbac/role.yaml
+
 CONTROLLER_GEN := $(BIN)/controller-gen
 GOLANGCI_LINT := $(BIN)/golangci-lint
 SETUP_ENVTEST := $(BIN)/setup-envtest
@@ -31,6 +48,44 @@ help: ## Show this list.
 	  /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z][a-z-]*:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+##@ Run
+
+.PHONY: demo
+demo: demo-build ## Show Mooring at work on a control plane of its own.
+	@$(DEMO_ENV) $(GO) run $(GOMODFLAGS) ./hack/demo
+
+.PHONY: demo-check
+demo-check: demo-build ## The same without a terminal; fails when anything is not as described.
+	@$(DEMO_ENV) $(GO) run $(GOMODFLAGS) ./hack/demo -check
+
+# npm server-everything widens the demo, but the demo stands without a package registry.
+.PHONY: demo-build
+demo-build: controlplane build
+	@$(GO_BUILD) -o $(BIN)/sample-server $(SAMPLE_SERVER)
+	@$(MAKE) --no-print-directory node-assets || echo "demo: goes on without npm server-everything"
+
+##@ Build
+
+.PHONY: build
+build: ## Build bin/mooring.
+	@$(GO_BUILD) -ldflags "-X github.com/mooring-dev/mooring/internal/cli.version=$(VERSION)" -o $(BIN)/mooring .
+
+.PHONY: controlplane
+controlplane: ## Put etcd, kube-apiserver and kubectl into bin/.
+	@$(GO) run -C hack/controlplane $(GOMODFLAGS) . -bin $(BIN)
+
+.PHONY: node-assets
+node-assets: ## Put npm server-everything, and Node where none is installed, into bin/node-assets.
+	@CGO_ENABLED=0 $(GO) run $(GOMODFLAGS) ./hack/npmfetch -dir $(NODE_ASSETS)
+
+.PHONY: docker-build
+docker-build: ## Build the image that IMAGE names.
+	docker build --build-arg VERSION=$(VERSION) -t $(IMAGE) .
+
+.PHONY: clean
+clean: ## Throw away bin/, coverage/ and the state of `mooring dev`.
+	rm -rf $(BIN) coverage .mooring
+
 ##@ Generate and check
 
 .PHONY: generate
@@ -41,8 +96,47 @@ generate: $(CONTROLLER_GEN) ## Write deepcopy, apply configurations, CRDs and th
 	$(CONTROLLER_GEN) rbac:roleName=mooring-manager paths=./controllers/... paths=./internal/... \
 	  output:rbac:artifacts:config=config/rbac
 
+.PHONY: verify
+verify: ## Generated files are up to date, CRDs small enough for a plain kubectl apply, floors kept.
+	@hack/verify.sh $(GENERATED)
+	@$(MAKE) --no-print-directory floors
+
+.PHONY: floors
+floors: ## Packages import downward only, whatever they reach through others.
+	@CGO_ENABLED=0 $(GO) run $(GOMODFLAGS) ./hack/floors
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Lint by .golangci.yml, the API by .golangci-kal.yml too.
+	$(GOLANGCI_LINT) run ./...
+	cd hack/controlplane && $(GOLANGCI_LINT) run -c $(ROOT)/.golangci.yml ./...
+	$(GOLANGCI_LINT) run -c .golangci-kal.yml ./api/...
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## Format, import groups included.
+	$(GOLANGCI_LINT) fmt ./...
+
+##@ Test
+
+.PHONY: test
+test: controlplane node-assets ## Run all tests, with the race detector where a C compiler is.
+	@$(GO) test -C hack/controlplane $(GOMODFLAGS) -count=1 ./...
+	@if $(HAVE_CC); then race=-race cgo=1; else race= cgo=0; echo "test: no C compiler, so without the race detector"; fi; \
+	  set -x; $(TEST_ENV) CGO_ENABLED=$$cgo $(GO) test $(GOMODFLAGS) $$race -count=1 -timeout 20m $(GOPACKAGES)
+
+.PHONY: cover
+cover: controlplane ## Coverage of floors 0 and 1, each package at least 90 %.
+	@$(TEST_ENV) CGO_ENABLED=0 $(GO) run $(GOMODFLAGS) ./hack/cover
+
+.PHONY: bench
+bench: ## Run the benchmarks.
+	CGO_ENABLED=0 $(GO) test $(GOMODFLAGS) -run '^$$' -bench . -benchmem $(GOPACKAGES)
+
 ##@ Tools
 
+.PHONY: tools
+tools: $(CONTROLLER_GEN) $(GOLANGCI_LINT) $(SETUP_ENVTEST) ## Build the pinned tools into bin/.
+
+# A change of the pins is newer than the programs and builds them again.
 TOOL_BUILD = cd hack/tools && CGO_ENABLED=0 $(GO) build $(GOMODFLAGS) -buildvcs=false -o $@
 
 $(CONTROLLER_GEN): $(TOOLS_MOD)
@@ -56,7 +150,3 @@ $(SETUP_ENVTEST): $(TOOLS_MOD)
 $(GOLANGCI_LINT): $(TOOLS_MOD) hack/tools/golangci-lint/main.go
 	@echo "tools: building golangci-lint with the Kubernetes API linter (about 90 s when the Go cache is cold)"
 	@$(TOOL_BUILD) ./golangci-lint
-
-.PHONY: controlplane
-controlplane: ## Put etcd, kube-apiserver and kubectl into bin/.
-	@$(GO) run -C hack/controlplane $(GOMODFLAGS) . -bin $(BIN)

@@ -65,8 +65,8 @@ func present(ctx context.Context, bin string, want versions) (origin string, ok 
 	}
 	stamp, err := os.ReadFile(filepath.Join(bin, stampName))
 	if err == nil {
-		have, origin, _ := strings.Cut(strings.TrimSpace(string(stamp)), "\n")
-		return origin, have == want.String()
+		have, from, _ := strings.Cut(strings.TrimSpace(string(stamp)), "\n")
+		return from, have == want.String()
 	}
 	if !reports(ctx, filepath.Join(bin, apiserver), want.kubernetes, "--version") ||
 		!reports(ctx, filepath.Join(bin, kubectl), want.kubernetes, "version", "--client") ||

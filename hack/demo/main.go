@@ -1,0 +1,68 @@
+// Demo runs Mooring's main job on this machine: an embedded control plane, real MCP servers of several kinds, and the
+// manager between them. It shows what kubectl shows, and with -check it also judges it.
+//
+// Everything listens on loopback. What the demo started, it stops, whatever happens.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+func main() {
+	check := flag.Bool("check", false, "judge what is shown, and end with status 1 if anything is not as it should be")
+	stay := flag.Bool("stay", false, "keep everything running until Ctrl-C")
+	bin := flag.String("bin", "bin", "where mooring, sample-server, kubectl, etcd and kube-apiserver are")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *bin, *check, *stay); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, bin string, check, stay bool) (err error) {
+	bin, err = filepath.Abs(bin)
+	if err != nil {
+		return err
+	}
+	state, err := filepath.Abs(filepath.Join(".mooring", "demo"))
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(state); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return err
+	}
+	stage := &stage{bin: bin, state: state}
+	defer func() { err = errors.Join(err, stage.stop()) }()
+	servers, err := stage.startServers(ctx)
+	if err != nil {
+		return err
+	}
+	if err := stage.startMooring(ctx); err != nil {
+		return err
+	}
+	if err := stage.apply(ctx, servers); err != nil {
+		return err
+	}
+	if err := stage.await(ctx, servers); err != nil {
+		return err
+	}
+	if err := stage.show(ctx, servers); err != nil {
+		return err
+	}
+	if check {
+		return stage.judge(ctx, servers)
+	}
+	return stage.goOn(ctx, stay)
+}

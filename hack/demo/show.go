@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// sampleTools is how many tools the repository's own sample server has.
+const sampleTools = 4
+
+func (s *stage) apply(ctx context.Context, servers []server) error {
+	fmt.Println("\n$ kubectl apply -f servers.yaml")
+	out, err := s.kubectl(ctx, manifest(servers), "apply", "-f", "-")
+	fmt.Print(out)
+	return err
+}
+
+// await waits until every server is what it is to become.
+func (s *stage) await(ctx context.Context, servers []server) error {
+	for _, declared := range servers {
+		if _, err := s.kubectl(ctx, "", "wait", "mcpserver/"+declared.name, "--for=condition=Ready="+declared.ready,
+			"--timeout=90s"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show prints what a user looks at.
+func (s *stage) show(ctx context.Context, servers []server) error {
+	for _, look := range [][]string{
+		{"get", "mcpservers"},
+		{"get", "mcpserver", "refusing", "-o",
+			`jsonpath={range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}`},
+	} {
+		fmt.Println("\n$ kubectl " + strings.Join(look, " "))
+		out, err := s.kubectl(ctx, "", look...)
+		if err != nil {
+			return err
+		}
+		fmt.Print(out)
+	}
+	name := servers[0].name + "-mcp-tools"
+	fmt.Println("\n$ kubectl get configmap " + name + " -o jsonpath='{.data.catalog\\.json}'   # the first two tools")
+	tools, err := s.catalog(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, tool := range tools[:min(2, len(tools))] {
+		fmt.Println(string(tool))
+	}
+	return nil
+}
+
+// catalog reads the tools of a catalog ConfigMap.
+func (s *stage) catalog(ctx context.Context, name string) ([]json.RawMessage, error) {
+	out, err := s.kubectl(ctx, "", "get", "configmap", name, "-o", `jsonpath={.data.catalog\.json}`)
+	if err != nil {
+		return nil, err
+	}
+	var document struct {
+		Tools []json.RawMessage `json:"tools"`
+	}
+	if err := json.Unmarshal([]byte(out), &document); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return document.Tools, nil
+}
+
+// judge compares every server with what it was to become.
+func (s *stage) judge(ctx context.Context, servers []server) error {
+	var errs []error
+	for _, declared := range servers {
+		out, err := s.kubectl(ctx, "", "get", "mcpserver", declared.name, "-o",
+			`jsonpath={.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].reason} `+
+				`{.status.catalog.toolCount}`)
+		if err != nil {
+			return err
+		}
+		want := declared.ready + " " + declared.reason + " "
+		if declared.tools >= 0 {
+			want += strconv.Itoa(declared.tools)
+		}
+		if out != want {
+			errs = append(errs, fmt.Errorf("%s is %q, want %q", declared.name, out, want))
+		}
+	}
+	tools, err := s.catalog(ctx, servers[0].name+"-mcp-tools")
+	if err != nil {
+		return err
+	}
+	if len(tools) != sampleTools {
+		errs = append(errs, fmt.Errorf("catalog has %d tools, want %d", len(tools), sampleTools))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	fmt.Printf("\ndemo-check: %d servers are as they should be\n", len(servers))
+	return nil
+}
+
+// goOn tells how to try more by hand, and waits for Ctrl-C where everything is to stay.
+func (s *stage) goOn(ctx context.Context, stay bool) error {
+	if !stay {
+		fmt.Println("\nTo keep it running and try by hand: make demo STAY=1")
+		return nil
+	}
+	fmt.Printf(`
+It keeps running. In another terminal:
+
+  export KUBECONFIG=%s
+  alias kubectl=%s
+  kubectl get mcpservers -o wide
+  kubectl describe mcpserver refusing
+  kubectl patch mcpserver resting --type=merge -p '{"spec":{"disabled":false}}'
+  kubectl create secret generic demo --from-literal=token=wrong --dry-run=client -o yaml | kubectl apply -f -
+
+Ctrl-C stops everything that was started.
+`, filepath.Join(s.state, "kubeconfig"), s.kubectlPath())
+	<-ctx.Done()
+	return nil
+}
