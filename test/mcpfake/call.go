@@ -43,40 +43,54 @@ func (x *Exchange) call(mutate func(*Answer)) {
 	s := x.Server
 	switch {
 	case s.opt.era == OldSSE:
-		if !s.enter() {
-			return
-		}
-		x.W.WriteHeader(http.StatusAccepted)
-		x.flush()
-		log, cause := x.ses.main, s.ctx
-		go func() {
-			defer s.wg.Done()
-			if a := x.run(cause, log.send); a != nil {
-				log.send(mutated(a, mutate).encode())
-			}
-		}()
-	case s.opt.encoding == JSON:
+		x.callOld(mutate)
+	case s.opt.encoding == JSON && !x.shape.stream:
 		a := x.run(x.R.Context(), func([]byte) {})
 		if a == nil {
 			a = &Answer{ID: x.msg.ID, Error: &RPCError{Code: -32800, Message: "request cancelled"}}
 		}
 		x.write(mutated(a, mutate))
 	default:
-		x.stream(mutate, 0, false)
+		x.stream(func(ctx context.Context, notify func([]byte)) *Answer {
+			return mutated(x.run(ctx, notify), mutate)
+		})
 	}
 }
 
-// stream answers tools/call on an event stream; the connection is cut after cutAfter events, when that is not 0.
-func (x *Exchange) stream(mutate func(*Answer), cutAfter int, ids bool) {
+// callOld runs the tool after the 202, or before it when a fault wants the run but not the answer.
+func (x *Exchange) callOld(mutate func(*Answer)) {
+	s, log := x.Server, x.ses.main
+	if x.shape.mute {
+		x.run(x.R.Context(), func([]byte) {})
+		x.W.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if !s.enter() {
+		return
+	}
+	go func() {
+		defer s.wg.Done()
+		if a := mutated(x.run(s.ctx, log.send), mutate); a != nil {
+			log.send(a.encode())
+		}
+	}()
+	x.W.WriteHeader(http.StatusAccepted)
+}
+
+// stream answers on an event stream: what produce notifies of, then its answer (nil: none).
+func (x *Exchange) stream(produce func(ctx context.Context, notify func([]byte)) *Answer) {
 	s := x.Server
 	if !s.enter() {
 		return
 	}
-	log, ids := newLog(newID()), ids || s.opt.eventIDs && x.ses != nil
+	log := newLog(newID())
+	ids := x.shape.ids || s.opt.eventIDs && x.ses != nil
 	ctx := x.R.Context()
-	if ids && x.ses != nil {
-		ctx = s.ctx // a lost stream does not end the run: it is resumed
+	if ids {
 		log.send(nil)
+	}
+	if ids && x.ses != nil {
+		ctx = s.ctx // the loss of the stream does not end the run: it is resumed
 		s.mu.Lock()
 		x.ses.logs[log.name] = log
 		s.mu.Unlock()
@@ -84,17 +98,17 @@ func (x *Exchange) stream(mutate func(*Answer), cutAfter int, ids bool) {
 	go func() {
 		defer s.wg.Done()
 		defer log.finish()
-		if a := x.run(ctx, log.send); a != nil {
-			log.send(mutated(a, mutate).encode())
+		if a := produce(ctx, log.send); a != nil {
+			log.send(a.encode())
 		}
 	}()
 	x.openEvents()
-	p := pump{x: x, log: log, ids: ids, cutAfter: cutAfter}
+	p := pump{x: x, log: log, ids: ids, shape: x.shape}
 	p.run()
 }
 
 func mutated(a *Answer, mutate func(*Answer)) *Answer {
-	if mutate != nil {
+	if a != nil && mutate != nil {
 		mutate(a)
 	}
 	return a

@@ -2,13 +2,15 @@ package mcpfake
 
 import (
 	"bytes"
-	"crypto/tls"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mooring-dev/mooring/test/mcpfake/netfault"
 )
 
 // Exchange is one HTTP request and what becomes of it.
@@ -18,8 +20,19 @@ type Exchange struct {
 	R       *http.Request
 	Request Request
 
-	msg message
-	ses *session // set by the routing
+	msg   message
+	ses   *session // set by the routing
+	shape shape
+}
+
+// shape is what a fault wants of the form of the answer.
+type shape struct {
+	stream bool // an event stream, whatever the server's encoding
+	ids    bool // with event ids
+	cut    bool // ended after so many events
+	after  int
+	clean  bool // by the regular end of the body, not by closing the connection
+	mute   bool // OldSSE: the answer is not sent
 }
 
 // message is a JSON-RPC message of any kind.
@@ -85,7 +98,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := newExchange(s, w, r, body)
 	s.add(&x.Request)
 	if challenge := s.refused(r); challenge != "" {
-		s.change(func(r *record) { r.stats.Unanswered++ })
+		s.change(func(r *record) { r.stats.Unauthorized++ })
 		w.Header().Set("WWW-Authenticate", challenge)
 		http.Error(w, "Unauthorized", http.StatusUnauthorized)
 		return
@@ -93,7 +106,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.play(x) {
 		return
 	}
-	x.serve(nil)
+	x.Serve(nil)
 }
 
 func newExchange(s *Server, w http.ResponseWriter, r *http.Request, body []byte) *Exchange {
@@ -135,8 +148,8 @@ func parseEventID(id string) (name string, index int, ok bool) {
 	return name, index, found && err == nil
 }
 
-// serve is the healthy server. mutate, when not nil, alters the answer before it is written.
-func (x *Exchange) serve(mutate func(*Answer)) {
+// Serve is the healthy server. mutate, when not nil, alters the answer before it is written.
+func (x *Exchange) Serve(mutate func(*Answer)) {
 	path, _, _ := strings.Cut(x.Request.Path, "?")
 	switch {
 	case x.Server.opt.era == OldSSE:
@@ -150,28 +163,37 @@ func (x *Exchange) serve(mutate func(*Answer)) {
 	}
 }
 
-// write sends an answer in the server's encoding.
+// write sends an answer in the form that the server, or a fault, wants.
 func (x *Exchange) write(a *Answer) {
 	if a.Session != "" {
 		x.W.Header().Set("Mcp-Session-Id", a.Session)
 	}
+	o := &x.Server.opt
 	switch {
-	case x.Server.opt.era == OldSSE:
-		x.ses.main.send(a.encode())
-		x.W.WriteHeader(http.StatusAccepted)
-	case a.Status >= 300 || x.Server.opt.encoding == JSON:
-		x.raw(max(a.Status, http.StatusOK), "application/json", a.encode())
+	case a.Status >= 300:
+		x.raw(a.Status, "application/json", a.encode())
+	case o.era == OldSSE:
+		x.post202(a)
+	case o.encoding == JSON && !x.shape.stream:
+		x.raw(http.StatusOK, "application/json", a.encode())
 	default:
-		x.raw(http.StatusOK, "text/event-stream", eventBytes("", a.encode()))
+		x.stream(func(context.Context, func([]byte)) *Answer { return a })
 	}
 }
 
-func (x *Exchange) raw(status int, contentType string, body []byte) {
-	h := x.W.Header()
-	h.Set("Content-Type", contentType)
-	if contentType == "text/event-stream" {
-		h.Set("Cache-Control", "no-cache, no-transform")
+// post202 answers on the session's own stream.
+func (x *Exchange) post202(a *Answer) {
+	if x.ses == nil && !x.enterSession() {
+		return
 	}
+	if !x.shape.mute {
+		x.ses.main.send(a.encode())
+	}
+	x.W.WriteHeader(http.StatusAccepted)
+}
+
+func (x *Exchange) raw(status int, contentType string, body []byte) {
+	x.W.Header().Set("Content-Type", contentType)
 	x.W.WriteHeader(status)
 	_, _ = x.W.Write(body)
 }
@@ -188,13 +210,7 @@ func (x *Exchange) drop(reset bool) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	if t, ok := c.(*tls.Conn); ok {
-		c = t.NetConn()
-	}
-	if own, ok := c.(*conn); ok && reset {
-		_ = own.tcp.SetLinger(0)
-	}
-	_ = c.Close()
+	netfault.Drop(c, reset)
 }
 
 // hold waits until the client leaves, the server is closed (both false) or Release is called (true).

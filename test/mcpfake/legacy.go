@@ -78,6 +78,7 @@ func (x *Exchange) initialize() *Answer {
 		s.sessions[id] = ses
 		s.record.stats.Opened++
 	}
+	x.ses = ses
 	ses.version = version
 	ses.ids[string(x.msg.ID)] = struct{}{}
 	s.wake()
@@ -187,10 +188,12 @@ func (x *Exchange) checkCall() {
 	s, id := x.Server, string(x.msg.ID)
 	s.mu.Lock()
 	_, twice := x.ses.ids[id]
-	x.ses.ids[id] = struct{}{}
-	ready, named := x.ses.ready, x.ses.id != ""
+	if x.ses.id != "" { // clients that share "" may choose the same ids
+		x.ses.ids[id] = struct{}{}
+	}
+	ready := x.ses.ready
 	s.mu.Unlock()
-	if twice && named {
+	if twice && x.ses.id != "" {
 		s.offend("%s: id %s used twice in one session", x.Request.Method, id)
 	}
 	if !ready && x.Request.Phase != Ping {
@@ -237,7 +240,7 @@ func (x *Exchange) get() {
 	x.openEvents()
 	_, _ = x.W.Write([]byte(": ok\n\n"))
 	x.flush()
-	x.carry(&openStream{ses: x.ses}, p)
+	x.carry(&openStream{}, p)
 }
 
 // resume goes on with a call's stream after an event.

@@ -34,7 +34,7 @@ func (x *Exchange) openOld() {
 	x.openEvents()
 	_, _ = x.W.Write([]byte("event: endpoint\ndata: " + endpoint + "\n\n"))
 	x.flush()
-	x.carry(&openStream{ses: ses}, pump{log: ses.main})
+	x.carry(&openStream{}, pump{log: ses.main})
 }
 
 func (x *Exchange) postOld(mutate func(*Answer)) {

@@ -49,6 +49,7 @@ type options struct {
 	stream       bool
 	eventIDs     bool
 	keepalive    time.Duration
+	retry        time.Duration
 	versions     []string
 	tools        []Tool
 	pageSize     int
@@ -98,6 +99,9 @@ func WithoutStream() Option { return func(o *options) { o.stream = false } }
 // WithEventIDs puts ids on the events of legacy streams, begins each with an empty priming event, and makes streams
 // resumable by GET with Last-Event-ID.
 func WithEventIDs() Option { return func(o *options) { o.eventIDs = true } }
+
+// WithRetry puts a retry field on priming events; default none.
+func WithRetry(d time.Duration) Option { return func(o *options) { o.retry = d } }
 
 // WithKeepalive writes a comment to open streams at this interval; default never.
 func WithKeepalive(d time.Duration) Option { return func(o *options) { o.keepalive = d } }

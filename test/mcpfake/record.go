@@ -29,17 +29,17 @@ type Request struct {
 
 // Stats is a moment's view of what a server has seen and holds.
 type Stats struct {
-	Requests   int // HTTP requests
-	Conns      int // open connections
-	Sessions   int // sessions that were opened and neither deleted nor lost
-	Streams    int // open GET and subscriptions/listen streams
-	Hanging    int // exchanges held by a Hang fault
-	InFlight   int // tool runs
-	Peak       int // the most tool runs at one time
-	Cancelled  int // tool runs ended by notifications/cancelled or by the client's going away
-	Opened     int // sessions opened ever
-	Accepted   int // connections accepted ever
-	Unanswered int // requests refused for their credential
+	Requests     int // HTTP requests
+	Conns        int // open connections
+	Sessions     int // sessions that were opened and neither deleted nor lost
+	Streams      int // open GET and subscriptions/listen streams
+	Hanging      int // exchanges held by a Hang fault
+	InFlight     int // tool runs
+	Peak         int // the most tool runs at one time
+	Cancelled    int // tool runs ended by notifications/cancelled or by the client's going away
+	Opened       int // sessions opened ever
+	Accepted     int // connections accepted ever
+	Unauthorized int // requests refused for their credential
 
 	methods, executions map[string]int
 	phases              map[Phase]int
@@ -127,8 +127,8 @@ func (s *Server) snapshot() Stats {
 	st := s.record.stats
 	st.methods, st.executions = maps.Clone(st.methods), maps.Clone(st.executions)
 	st.phases = maps.Clone(st.phases)
-	st.Conns, st.Streams = s.ln.open(), len(s.streams)
-	st.Accepted = s.ln.accepted()
+	st.Conns, st.Streams = s.ln.Open(), len(s.streams)
+	st.Accepted = s.ln.Accepted()
 	for _, ses := range s.sessions {
 		if ses.id != "" {
 			st.Sessions++

@@ -10,21 +10,19 @@ import (
 	"net"
 	"net/http"
 	"sync"
+
+	"github.com/mooring-dev/mooring/test/mcpfake/netfault"
 )
 
 // TB is what a server needs of a test; *testing.T, *testing.B and GinkgoT() have it.
-type TB interface {
-	Helper()
-	Cleanup(func())
-	Fatalf(format string, args ...any)
-}
+type TB = netfault.TB
 
 // Server is one fake MCP server. All methods are safe for concurrent use.
 type Server struct {
 	opt  options
-	ln   *listener
+	ln   *netfault.Listener
 	http *http.Server
-	pki  *pki // nil without TLS
+	ca   *netfault.Authority // nil without TLS
 	host string
 
 	ctx    context.Context // ended by Close
@@ -75,18 +73,16 @@ func Start(opts ...Option) (*Server, error) {
 	if !o.sessions {
 		s.sessions[""] = newSession("")
 	}
+	var err error
 	if o.tls {
-		p, err := newPKI(o.clientCert)
-		if err != nil {
+		if s.ca, err = netfault.NewAuthority(); err != nil {
 			return nil, err
 		}
-		s.pki = p
 	}
-	ln, err := listen(o.address, s.connsChanged)
-	if err != nil {
+	if s.ln, err = netfault.Listen(o.address, s.connsChanged); err != nil {
 		return nil, err
 	}
-	s.ln, s.host = ln, ln.addr()
+	s.host = s.ln.Addr().String()
 	s.http = &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}
 	s.wg.Go(s.serve)
 	return s, nil
@@ -94,8 +90,8 @@ func Start(opts ...Option) (*Server, error) {
 
 func (s *Server) serve() {
 	var ln net.Listener = s.ln
-	if s.pki != nil {
-		ln = tls.NewListener(ln, s.pki.config())
+	if s.ca != nil {
+		ln = tls.NewListener(ln, s.ca.ServerConfig(s.opt.clientCert))
 	}
 	_ = s.http.Serve(ln) // ends with Close
 }
@@ -107,7 +103,7 @@ func (s *Server) URL() string {
 
 // Origin is scheme, host and port.
 func (s *Server) Origin() string {
-	if s.pki != nil {
+	if s.ca != nil {
 		return "https://" + s.host
 	}
 	return "http://" + s.host
@@ -122,9 +118,8 @@ func (s *Server) Close() {
 	s.closed = true
 	s.mu.Unlock()
 	s.cancel()
-	s.ln.shut()
 	_ = s.http.Close()
-	s.ln.cut(false)
+	s.ln.CutAll(false)
 	s.wg.Wait()
 }
 
@@ -153,6 +148,35 @@ func (s *Server) Release() {
 	close(s.release)
 	s.release = make(chan struct{})
 }
+
+// Refuse closes the listening socket: new connections are refused. Open connections live on; see CutConnections.
+func (s *Server) Refuse() error { return s.ln.Refuse() }
+
+// Freeze keeps accepting connections and stops reading and writing on all of them, without a word.
+func (s *Server) Freeze() { s.ln.Freeze() }
+
+// CutOnAccept closes every new connection at its first byte; with TLS that is in the middle of the handshake.
+func (s *Server) CutOnAccept() { s.ln.CutOnAccept() }
+
+// Restore undoes Refuse, Freeze and CutOnAccept, on the same port; what was frozen goes on.
+func (s *Server) Restore() error { return s.ln.Restore() }
+
+// CutConnections closes all open connections, by RST when reset is true, else by FIN.
+func (s *Server) CutConnections(reset bool) { s.ln.CutAll(reset) }
+
+// CAPEM is the certificate of the server's authority; nil without TLS.
+func (s *Server) CAPEM() []byte {
+	if s.ca == nil {
+		return nil
+	}
+	return s.ca.PEM()
+}
+
+// RotateCA replaces the authority and the server's certificate for new connections.
+func (s *Server) RotateCA() error { return s.ca.Rotate() }
+
+// ClientPair issues a client certificate of the present authority, as PEM.
+func (s *Server) ClientPair() (cert, key []byte, err error) { return s.ca.ClientPair() }
 
 // refused tells why a request's credential is not good, or "".
 func (s *Server) refused(r *http.Request) string {

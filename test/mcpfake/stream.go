@@ -56,11 +56,14 @@ func (l *eventLog) size() int {
 	return len(l.events)
 }
 
-// eventBytes is one server-sent event. Data must hold no newline.
-func eventBytes(id string, data []byte) []byte {
+// eventBytes is one server-sent event; data nil is a priming event, which says when to come back. Data must hold no
+// newline.
+func eventBytes(id string, data []byte, retry time.Duration) []byte {
 	var b bytes.Buffer
 	if data != nil {
 		b.WriteString("event: message\n")
+	} else if retry > 0 {
+		b.WriteString("retry: " + strconv.FormatInt(retry.Milliseconds(), 10) + "\n")
 	}
 	if id != "" {
 		b.WriteString("id: " + id + "\n")
@@ -74,36 +77,40 @@ func eventBytes(id string, data []byte) []byte {
 // openStream is one response that carries an event log.
 type openStream struct {
 	log    *eventLog
-	ses    *session // nil in the modern era
-	listen []byte   // the id of subscriptions/listen, in the modern era
+	listen []byte // the id of subscriptions/listen, in the modern era
 	kill   chan bool
 }
 
-// pump copies a log to the response, from an index on. It returns true when all events were written.
+// pump copies a log to the response, from an index on.
 type pump struct {
-	x        *Exchange
-	log      *eventLog
-	from     int
-	ids      bool
-	cutAfter int         // events; 0 never
-	kill     <-chan bool // nil never; the value asks for RST
+	x     *Exchange
+	log   *eventLog
+	from  int
+	ids   bool
+	shape shape
+	kill  <-chan bool // nil never; the value asks for RST
 }
 
-func (p *pump) run() bool {
+// run returns when the log or the response ends.
+func (p *pump) run() {
 	tick := p.ticker()
 	defer tick.Stop()
-	for written := 0; ; {
+	left := p.shape.after
+	for {
 		events, done, wake := p.log.after(p.from)
 		for _, data := range events {
-			p.event(data)
-			written++
-			if p.cutAfter > 0 && written >= p.cutAfter {
-				p.x.drop(false)
-				return false
+			if p.shape.cut && left == 0 {
+				break
 			}
+			p.event(data)
+			left--
+		}
+		if p.shape.cut && left <= 0 {
+			p.end()
+			return
 		}
 		if done {
-			return true
+			return
 		}
 		select {
 		case <-wake:
@@ -112,12 +119,19 @@ func (p *pump) run() bool {
 			p.x.flush()
 		case reset := <-p.kill:
 			p.x.drop(reset)
-			return false
+			return
 		case <-p.x.R.Context().Done():
-			return false
+			return
 		case <-p.x.Server.ctx.Done():
-			return false
+			return
 		}
+	}
+}
+
+// end cuts the response short.
+func (p *pump) end() {
+	if !p.shape.clean {
+		p.x.drop(false)
 	}
 }
 
@@ -127,7 +141,7 @@ func (p *pump) event(data []byte) {
 		id = p.log.name + "." + strconv.Itoa(p.from)
 	}
 	p.from++
-	_, _ = p.x.W.Write(eventBytes(id, data))
+	_, _ = p.x.W.Write(eventBytes(id, data, p.x.Server.opt.retry))
 	p.x.flush()
 }
 
@@ -199,6 +213,20 @@ func (s *Server) Notify(method, members string) {
 			all += "," + members
 		}
 		o.log.send(notification(method, all))
+	}
+}
+
+// Push sends any JSON-RPC message, or what is none, as one event to all streams. It must hold no newline.
+func (s *Server) Push(event string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ses := range s.sessions {
+		ses.main.send([]byte(event))
+	}
+	for o := range s.streams {
+		if o.listen != nil {
+			o.log.send([]byte(event))
+		}
 	}
 }
 

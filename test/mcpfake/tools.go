@@ -170,7 +170,7 @@ const (
 	Honest  Cursor = iota // the last page has no nextCursor
 	Empty                 // the last page has "nextCursor":""
 	Null                  // the last page has "nextCursor":null
-	Loop                  // every page leads to the first one again, under one cursor
+	Loop                  // the last page's nextCursor leads to the last page again
 	Endless               // every page has a new cursor and new tools
 )
 
@@ -201,10 +201,7 @@ func (s *Server) list(params json.RawMessage) (json.RawMessage, *RPCError) {
 			return nil, &RPCError{Code: -32602, Message: "invalid cursor"}
 		}
 	}
-	switch pg.cursor {
-	case Loop:
-		return page(tools, `,"nextCursor":"0"`), nil
-	case Endless:
+	if pg.cursor == Endless {
 		doc := NewTool("endless_"+strconv.Itoa(from), nil)
 		return page([]Tool{doc}, `,"nextCursor":"`+strconv.Itoa(from+1)+`"`), nil
 	}
@@ -213,11 +210,22 @@ func (s *Server) list(params json.RawMessage) (json.RawMessage, *RPCError) {
 	if pg.size > 0 {
 		to = min(from+pg.size, to)
 	}
-	next := map[Cursor]string{Honest: "", Empty: `,"nextCursor":""`, Null: `,"nextCursor":null`}[pg.cursor]
-	if to < len(tools) {
-		next = `,"nextCursor":"` + strconv.Itoa(to) + `"`
+	return page(tools[from:to], pg.next(from, to, len(tools))), nil
+}
+
+// next is the nextCursor member of the page [from, to) of n tools.
+func (p paging) next(from, to, n int) string {
+	switch {
+	case to < n:
+		return `,"nextCursor":"` + strconv.Itoa(to) + `"`
+	case p.cursor == Empty:
+		return `,"nextCursor":""`
+	case p.cursor == Null:
+		return `,"nextCursor":null`
+	case p.cursor == Loop:
+		return `,"nextCursor":"` + strconv.Itoa(from) + `"`
 	}
-	return page(tools[from:to], next), nil
+	return ""
 }
 
 func page(tools []Tool, next string) json.RawMessage {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package mcpfake
+package netfault
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listener is a TCP listener that can be closed and reopened on its port without http.Server noticing, and whose
-// connections can be held silent or cut.
-type listener struct {
+// Listener is a TCP listener that can be closed and reopened on its port without the server above noticing, and whose
+// connections can be held silent or cut. Its methods are safe for concurrent use.
+type Listener struct {
 	changed func()
 	local   *net.TCPAddr
-	next    chan struct{} // closed by shut
+	next    chan struct{} // closed by Close
 
 	mu      sync.Mutex
 	inner   net.Listener  // nil while refusing
@@ -31,12 +31,14 @@ type listener struct {
 	total   int
 }
 
-func listen(address string, changed func()) (*listener, error) {
+// Listen opens a listener on a loopback address; port 0 lets the kernel choose. changed, which must not block, is called
+// after every opening and closing of a connection.
+func Listen(address string, changed func()) (*Listener, error) {
 	inner, err := bind(address)
 	if err != nil {
 		return nil, err
 	}
-	l := &listener{
+	l := &Listener{
 		changed: changed, local: inner.Addr().(*net.TCPAddr), next: make(chan struct{}),
 		inner: inner, hold: -1, conns: map[*conn]struct{}{},
 	}
@@ -60,19 +62,29 @@ func bind(address string) (net.Listener, error) {
 	return ln, nil
 }
 
-func (l *listener) addr() string { return l.local.String() }
-
 // Addr implements net.Listener.
-func (l *listener) Addr() net.Addr { return l.local }
+func (l *Listener) Addr() net.Addr { return l.local }
 
 // Close implements net.Listener.
-func (l *listener) Close() error {
-	l.shut()
+func (l *Listener) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.done {
+		return nil
+	}
+	l.done = true
+	close(l.next)
+	if l.inner != nil {
+		_ = l.inner.Close()
+	}
+	if l.hold >= 0 {
+		_ = unix.Close(l.hold)
+	}
 	return nil
 }
 
 // Accept implements net.Listener: it waits through refusals.
-func (l *listener) Accept() (net.Conn, error) {
+func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		inner, opened, done := l.current()
 		if done {
@@ -88,7 +100,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		c, err := inner.Accept()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) {
-				continue // refusing, or shut
+				continue // refusing, or closed
 			}
 			return nil, err
 		}
@@ -96,13 +108,13 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *listener) current() (net.Listener, <-chan struct{}, bool) {
+func (l *Listener) current() (net.Listener, <-chan struct{}, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.inner, l.opened, l.done
 }
 
-func (l *listener) adopt(tcp *net.TCPConn) *conn {
+func (l *Listener) adopt(tcp *net.TCPConn) *conn {
 	c := &conn{Conn: tcp, tcp: tcp, l: l, closed: make(chan struct{})}
 	l.mu.Lock()
 	c.cut = l.cutting
@@ -117,8 +129,9 @@ func (l *listener) adopt(tcp *net.TCPConn) *conn {
 	return c
 }
 
-// refuse closes the listening socket; the port stays reserved.
-func (l *listener) refuse() error {
+// Refuse closes the listening socket, so that new connections are refused; the port stays reserved and open
+// connections live on.
+func (l *Listener) Refuse() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.inner == nil || l.done {
@@ -160,8 +173,8 @@ func reserve(a *net.TCPAddr) (int, error) {
 	return fd, nil
 }
 
-// restore undoes refuse, freeze and cutting.
-func (l *listener) restore() error {
+// Restore undoes Refuse, Freeze and CutOnAccept; what was frozen goes on.
+func (l *Listener) Restore() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cutting = false
@@ -182,7 +195,8 @@ func (l *listener) restore() error {
 	return nil
 }
 
-func (l *listener) freeze() {
+// Freeze keeps accepting connections and stops reading and writing on all of them.
+func (l *Listener) Freeze() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.gate == nil {
@@ -190,36 +204,21 @@ func (l *listener) freeze() {
 	}
 }
 
-func (l *listener) cutOnAccept() {
+// CutOnAccept closes every new connection at its first byte.
+func (l *Listener) CutOnAccept() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cutting = true
 }
 
-func (l *listener) frozen() <-chan struct{} {
+func (l *Listener) frozen() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.gate
 }
 
-func (l *listener) shut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.done {
-		return
-	}
-	l.done = true
-	close(l.next)
-	if l.inner != nil {
-		_ = l.inner.Close()
-	}
-	if l.hold >= 0 {
-		_ = unix.Close(l.hold)
-	}
-}
-
-// cut closes every open connection, with RST when reset.
-func (l *listener) cut(reset bool) {
+// CutAll closes every open connection, by RST when reset is true, else by FIN.
+func (l *Listener) CutAll(reset bool) {
 	l.mu.Lock()
 	all := make([]*conn, 0, len(l.conns))
 	for c := range l.conns {
@@ -234,85 +233,16 @@ func (l *listener) cut(reset bool) {
 	}
 }
 
-func (l *listener) open() int {
+// Open is the number of open connections.
+func (l *Listener) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.conns)
 }
 
-func (l *listener) accepted() int {
+// Accepted is the number of connections accepted ever.
+func (l *Listener) Accepted() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.total
 }
-
-// conn is a connection that stands still while its listener is frozen.
-type conn struct {
-	net.Conn // not *net.TCPConn, whose ReadFrom would pass the gate
-	tcp      *net.TCPConn
-	l        *listener
-	cut      bool
-	closed   chan struct{}
-	once     sync.Once
-}
-
-// wait returns when the listener is not frozen or the connection is closed.
-func (c *conn) wait() {
-	for gate := c.l.frozen(); gate != nil; gate = c.l.frozen() {
-		select {
-		case <-gate:
-		case <-c.closed:
-			return
-		}
-	}
-}
-
-// Read implements net.Conn.
-func (c *conn) Read(p []byte) (int, error) {
-	c.wait()
-	n, err := c.tcp.Read(p)
-	if err != nil {
-		return n, err
-	}
-	if c.cut {
-		_ = c.Close()
-		return 0, net.ErrClosed
-	}
-	c.wait()
-	return n, nil
-}
-
-// Write implements net.Conn.
-func (c *conn) Write(p []byte) (int, error) {
-	c.wait()
-	return c.tcp.Write(p)
-}
-
-// Close implements net.Conn.
-func (c *conn) Close() error {
-	err := net.ErrClosed
-	c.once.Do(func() {
-		close(c.closed)
-		err = c.tcp.Close()
-		c.l.mu.Lock()
-		delete(c.l.conns, c)
-		c.l.mu.Unlock()
-		c.l.changed()
-	})
-	return err
-}
-
-// Refuse closes the listening socket: new connections are refused. Open connections live on; see CutConnections.
-func (s *Server) Refuse() error { return s.ln.refuse() }
-
-// Freeze keeps accepting connections and stops reading and writing on all of them, without a word.
-func (s *Server) Freeze() { s.ln.freeze() }
-
-// CutOnAccept closes every new connection at its first byte; with TLS that is in the middle of the handshake.
-func (s *Server) CutOnAccept() { s.ln.cutOnAccept() }
-
-// Restore undoes Refuse, Freeze and CutOnAccept, on the same port; what was frozen goes on.
-func (s *Server) Restore() error { return s.ln.restore() }
-
-// CutConnections closes all open connections, by RST when reset is true, else by FIN.
-func (s *Server) CutConnections(reset bool) { s.ln.cut(reset) }

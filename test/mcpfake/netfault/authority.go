@@ -1,4 +1,4 @@
-package mcpfake
+package netfault
 
 import (
 	"crypto/ecdsa"
@@ -15,28 +15,28 @@ import (
 	"time"
 )
 
-// pki is a server's own certificate authority. It signs the server's certificate and the clients'.
-type pki struct {
-	demand bool // a client certificate
-
+// Authority is a certificate authority with one server certificate for loopback, localhost and mcpfake.test. Its methods
+// are safe for concurrent use.
+type Authority struct {
 	mu     sync.Mutex
 	ca     *x509.Certificate
 	caKey  *ecdsa.PrivateKey
 	server tls.Certificate
 }
 
-func newPKI(demand bool) (*pki, error) {
-	p := &pki{demand: demand}
-	return p, p.rotate()
+// NewAuthority makes an authority; its certificates are valid for a day.
+func NewAuthority() (*Authority, error) {
+	a := &Authority{}
+	return a, a.Rotate()
 }
 
-// rotate makes a new authority and a new server certificate.
-func (p *pki) rotate() error {
+// Rotate replaces the authority's key and certificate, and the server certificate, for new connections.
+func (a *Authority) Rotate() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("generating the CA key: %w", err)
 	}
-	tmpl := template("mcpfake CA " + newID()[:8])
+	tmpl := template("mcpfake CA " + rand.Text()[:8])
 	tmpl.IsCA, tmpl.BasicConstraintsValid = true, true
 	tmpl.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
@@ -47,10 +47,10 @@ func (p *pki) rotate() error {
 	if err != nil {
 		return fmt.Errorf("parsing the CA certificate: %w", err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ca, p.caKey = ca, key
-	p.server, err = p.issue("mcpfake", x509.ExtKeyUsageServerAuth)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ca, a.caKey = ca, key
+	a.server, err = a.issue("mcpfake", x509.ExtKeyUsageServerAuth)
 	return err
 }
 
@@ -62,8 +62,8 @@ func template(name string) *x509.Certificate {
 	}
 }
 
-// issue signs a leaf; it is called with p.mu held.
-func (p *pki) issue(name string, usage x509.ExtKeyUsage) (tls.Certificate, error) {
+// issue signs a leaf; it is called with a.mu held.
+func (a *Authority) issue(name string, usage x509.ExtKeyUsage) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("generating a key: %w", err)
@@ -72,46 +72,41 @@ func (p *pki) issue(name string, usage x509.ExtKeyUsage) (tls.Certificate, error
 	tmpl.KeyUsage, tmpl.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{usage}
 	tmpl.DNSNames = []string{"localhost", "mcpfake.test"}
 	tmpl.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, p.ca, key.Public(), p.caKey)
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.ca, key.Public(), a.caKey)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("signing a certificate: %w", err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-func (p *pki) config() *tls.Config {
+// ServerConfig is for a server; demand asks clients for a certificate of the present authority.
+func (a *Authority) ServerConfig(demand bool) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		c := &tls.Config{
-			MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{p.server}, SessionTicketsDisabled: true,
+			MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{a.server}, SessionTicketsDisabled: true,
 		}
-		if p.demand {
+		if demand {
 			c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
-			c.ClientCAs.AddCert(p.ca)
+			c.ClientCAs.AddCert(a.ca)
 		}
 		return c, nil
 	}}
 }
 
-// CAPEM is the certificate of the server's authority; nil without TLS.
-func (s *Server) CAPEM() []byte {
-	if s.pki == nil {
-		return nil
-	}
-	s.pki.mu.Lock()
-	defer s.pki.mu.Unlock()
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.pki.ca.Raw})
+// PEM is the authority's present certificate.
+func (a *Authority) PEM() []byte {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.ca.Raw})
 }
 
-// RotateCA replaces the authority and the server's certificate for new connections.
-func (s *Server) RotateCA() error { return s.pki.rotate() }
-
-// ClientPair issues a client certificate of the present authority, as PEM.
-func (s *Server) ClientPair() (cert, key []byte, err error) {
-	s.pki.mu.Lock()
-	defer s.pki.mu.Unlock()
-	pair, err := s.pki.issue("client", x509.ExtKeyUsageClientAuth)
+// ClientPair issues a client certificate, as PEM.
+func (a *Authority) ClientPair() (cert, key []byte, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	pair, err := a.issue("client", x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return nil, nil, err
 	}
