@@ -1,0 +1,48 @@
+package events
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// maxMessage is the API's limit on a note, in bytes.
+const maxMessage = 1024
+
+// Event is one thing that happened to an object.
+type Event struct {
+	// Type is "Normal" or "Warning".
+	Type string
+	// Reason says what happened, in one CamelCase word: the reason of the condition that changed.
+	Reason string
+	// Action says what was being done, in one CamelCase word. Events are compared with the last one of their
+	// action. The API refuses an event without one.
+	Action string
+	// Message is a sentence for people.
+	Message string
+}
+
+// Normal is an event that needs nobody's attention.
+func Normal(reason, action, message string) Event {
+	return Event{Type: corev1.EventTypeNormal, Reason: reason, Action: action, Message: message}
+}
+
+// Warning is an event that someone may want to act on.
+func Warning(reason, action, message string) Event {
+	return Event{Type: corev1.EventTypeWarning, Reason: reason, Action: action, Message: message}
+}
+
+// fit cuts text to what the API takes, never within a character.
+func fit(text string) string {
+	const ellipsis = "…"
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	if len(text) <= maxMessage {
+		return text
+	}
+	end := maxMessage - len(ellipsis)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}

@@ -1,0 +1,167 @@
+package events_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mooring-dev/mooring/internal/events"
+	"github.com/mooring-dev/mooring/internal/secret"
+)
+
+// sink remembers what a broadcaster would send.
+type sink struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (s *sink) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := regarding.(metav1.Object).GetName()
+	if related != nil {
+		name += " with another"
+	}
+	s.said = append(s.said, strings.Join([]string{name, kind, reason, action, fmt.Sprintf(note, args...)}, " "))
+}
+
+func (s *sink) expect(t *testing.T, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, s.said); diff != "" {
+		t.Fatalf("events (-want +got):\n%s", diff)
+	}
+}
+
+func object(name, uid string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "agents", Name: name, UID: types.UID(uid)}}
+}
+
+var (
+	connected = events.Normal("Connected", "Connect", "connected")
+	refused   = events.Warning("ConnectFailed", "Connect", "connection refused")
+	published = events.Normal("Published", "Publish", "13 tools")
+)
+
+func TestRepeatedFaultIsToldOnceAndRecoveryAgain(t *testing.T) {
+	s := &sink{}
+	r := events.New(s)
+	github := object("github", "1")
+	for i, step := range []struct {
+		event events.Event
+		want  bool
+	}{
+		{connected, true}, {connected, false}, {refused, true}, {refused, false}, {connected, true}, {refused, true},
+	} {
+		if got := r.Emit(github, step.event); got != step.want {
+			t.Fatalf("step %d: emitted = %v, want %v", i, got, step.want)
+		}
+	}
+	s.expect(t,
+		"github Normal Connected Connect connected",
+		"github Warning ConnectFailed Connect connection refused",
+		"github Normal Connected Connect connected",
+		"github Warning ConnectFailed Connect connection refused")
+}
+
+func TestActionsAreComparedApart(t *testing.T) {
+	s := &sink{}
+	r := events.New(s)
+	github := object("github", "1")
+	r.Emit(github, connected)
+	r.Emit(github, published)
+	r.Emit(github, connected)
+	s.expect(t, "github Normal Connected Connect connected", "github Normal Published Publish 13 tools")
+}
+
+func TestAnyDifferenceIsNews(t *testing.T) {
+	s := &sink{}
+	r := events.New(s)
+	github := object("github", "1")
+	r.Emit(github, events.Normal("Published", "Publish", "13 tools"))
+	r.Emit(github, events.Normal("Published", "Publish", "14 tools"))
+	r.Emit(github, events.Warning("Published", "Publish", "14 tools"))
+	r.Emit(github, events.Warning("CatalogTooLarge", "Publish", "14 tools"))
+	s.expect(t,
+		"github Normal Published Publish 13 tools",
+		"github Normal Published Publish 14 tools",
+		"github Warning Published Publish 14 tools",
+		"github Warning CatalogTooLarge Publish 14 tools")
+}
+
+func TestObjectsAreComparedApartByUID(t *testing.T) {
+	s := &sink{}
+	r := events.New(s)
+	r.Emit(object("github", "1"), connected)
+	r.Emit(object("exa", "2"), connected)
+	r.Emit(object("github", "3"), connected) // deleted and created again
+	s.expect(t,
+		"github Normal Connected Connect connected",
+		"exa Normal Connected Connect connected",
+		"github Normal Connected Connect connected")
+}
+
+func TestForgottenObjectIsToldAnew(t *testing.T) {
+	s := &sink{}
+	r := events.New(s)
+	r.Emit(object("github", "1"), connected)
+	r.Emit(object("exa", "2"), connected)
+	r.Forget("1")
+	if !r.Emit(object("github", "1"), connected) {
+		t.Fatal("forgotten object was remembered")
+	}
+	if r.Emit(object("exa", "2"), connected) {
+		t.Fatal("another object was forgotten")
+	}
+}
+
+func TestMessageIsNeverAFormat(t *testing.T) {
+	s := &sink{}
+	events.New(s).Emit(object("github", "1"), events.Normal("Published", "Publish", "100%d of %s"))
+	s.expect(t, "github Normal Published Publish 100%d of %s")
+}
+
+func TestMessageFitsTheAPI(t *testing.T) {
+	for name, text := range map[string]string{
+		"one byte each":   strings.Repeat("a", 3000),
+		"four bytes each": strings.Repeat("🛟", 1000),
+		"invalid":         "bad \xff byte" + strings.Repeat("a", 3000),
+		"just as allowed": strings.Repeat("a", 1024),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &sink{}
+			events.New(s).Emit(object("github", "1"), events.Normal("R", "A", text))
+			message := strings.TrimPrefix(s.said[0], "github Normal R A ")
+			if len(message) > 1024 || len(message) < 1021 || !utf8.ValidString(message) {
+				t.Fatalf("message of %d bytes: %q", len(message), message)
+			}
+			if cut := strings.HasSuffix(message, "…"); cut != (len(text) > 1024) {
+				t.Fatalf("cut = %v for %d bytes", cut, len(text))
+			}
+		})
+	}
+}
+
+func TestSecretInAMessageIsAMark(t *testing.T) {
+	s := &sink{}
+	events.New(s).Emit(object("github", "1"), events.Warning("R", "A", fmt.Sprintf("token %v", secret.New("canary"))))
+	s.expect(t, "github Warning R A token [secret]")
+}
+
+func TestOneTransitionSeenByManyIsToldOnce(t *testing.T) {
+	s := &sink{}
+	r := events.New(s)
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() { r.Emit(object("github", "1"), connected) })
+	}
+	all.Wait()
+	s.expect(t, "github Normal Connected Connect connected")
+}
