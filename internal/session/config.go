@@ -1,46 +1,62 @@
 package session
 
-import "time"
+import (
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/session/breaker"
+)
 
 // Key names one server in this process: the UID of its MCPServer.
 type Key string
 
 // Config is everything a supervisor needs to know to keep a session to one server. The zero value of a
-// duration means the default of DESIGN.md section 3.1.
+// number means the default that its field names.
 type Config struct {
+	// Generation orders configurations of one server: one that is lower than the present one is stale and is
+	// ignored. Zero is never stale.
+	Generation int64
 	// Dialer opens connections under this configuration.
 	Dialer Dialer
 	// Connection identifies what a connection is made of: URL, headers, credentials, TLS. A session under
 	// another value is drained, closed and replaced.
 	Connection string
-	// Catalog is the config hash of DESIGN.md section 6.1: listings under one value may stand for each other.
+	// Catalog names the part of the configuration that decides which tools there are (the config hash): listings
+	// under one value may stand for each other.
 	Catalog string
 	// Wake is any text that changes when a person or a credential changed something (generation, Secret and
-	// ConfigMap content): a change grants what is quarantined or retired one attempt at once.
+	// ConfigMap content; in a gateway also when the server's condition Connected became True): a change grants
+	// what is waiting, quarantined or retired exactly one attempt at once.
 	Wake string
-	// Reconnect is the value of the annotation mooring.dev/reconnect: a change drops the session, clears a
-	// retirement and connects anew.
+	// Reconnect is the value of the annotation mooring.dev/reconnect: a change drops the session and connects
+	// anew, at once, also when quarantined or retired; that attempt is a wake's.
 	Reconnect string
 	// Address is the host:port dialled, for the limit on simultaneous connects.
 	Address string
-	// Restore is what status remembered of this server; it is read when the key is first ensured.
+	// Urgent: a person waits for this server, so its connects go before those of a start-up. A configuration that
+	// differs from the one before counts as urgent anyway.
+	Urgent bool
+	// Refused: another process retired the server as refused, so no call is tried while this is set.
+	Refused bool
+	// Restore is what status remembered of this server; it is read when the key is first ensured. Leave it zero
+	// when the server's declaration has changed since status was written.
 	Restore Restored
 
 	Timeouts Timeouts
 	Recovery Recovery
 	Calls    Calls
-	// HealthInterval is the time between two health probes of a silent server.
+	// HealthInterval is the time between two health probes of a silent server. Default 60 s.
 	HealthInterval time.Duration
-	// RefreshInterval is the longest time between two lists.
+	// RefreshInterval is the longest time between two lists. Default 10 min.
 	RefreshInterval time.Duration
 }
 
-// Timeouts bound the parts of a session's work.
+// Timeouts bound the parts of a session's work. Defaults: 30 s, 60 s, 60 s, 15 min. Call is the longest silence in a
+// call, which progress ends; CallMax is the longest call.
 type Timeouts struct {
 	Connect, List, Call, CallMax time.Duration
 }
 
-// Recovery says how often and how long a failing server is tried (DESIGN.md sections 5.1 to 5.3).
+// Recovery says how often and how long a failing server is tried. Defaults: 3, 30 s, 3, 5 min.
 type Recovery struct {
 	Attempts int
 	Cooldown time.Duration
@@ -51,7 +67,10 @@ type Recovery struct {
 
 // Calls bounds and permits calls of one server in this process.
 type Calls struct {
+	// MaxConcurrent is the most calls in flight, over all sessions. Default 4.
 	MaxConcurrent int
+	// IdleTimeout is how long a call session without calls is kept. Default 10 min.
+	IdleTimeout time.Duration
 	// Replay tells whether a call to this raw tool name may be sent again when its outcome is unknown.
 	Replay func(tool string) bool
 }
@@ -64,4 +83,50 @@ type Restored struct {
 	Retirement       Retirement
 	// Reason and Since are those of the failure that led there.
 	Failure Fault
+}
+
+// withDefaults fills in what was left zero.
+func (c Config) withDefaults() Config {
+	def(&c.Timeouts.Connect, 30*time.Second)
+	def(&c.Timeouts.List, time.Minute)
+	def(&c.Timeouts.Call, time.Minute)
+	def(&c.Timeouts.CallMax, 15*time.Minute)
+	def(&c.Recovery.Attempts, 3)
+	def(&c.Recovery.Cooldown, 30*time.Second)
+	def(&c.Recovery.Strikes, 3)
+	def(&c.Recovery.ProbeInterval, 5*time.Minute)
+	def(&c.Calls.MaxConcurrent, 4)
+	def(&c.Calls.IdleTimeout, 10*time.Minute)
+	def(&c.HealthInterval, time.Minute)
+	def(&c.RefreshInterval, 10*time.Minute)
+	return c
+}
+
+func def[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// policy is what the breaker decides by.
+func (c Config) policy(retires bool) breaker.Policy {
+	return breaker.Policy{
+		Attempts:      c.Recovery.Attempts,
+		Strikes:       c.Recovery.Strikes,
+		Cooldown:      c.Recovery.Cooldown,
+		ProbeInterval: c.Recovery.ProbeInterval,
+		Retires:       retires,
+	}
+}
+
+// standing is the breaker's part of what status remembers.
+func (r Restored) standing() breaker.Standing {
+	return breaker.Standing{
+		Strikes:          r.Strikes,
+		QuarantinedUntil: r.QuarantinedUntil,
+		RetiredAt:        r.RetiredAt,
+		Refused:          r.Retirement == Refused,
+		Exhausted:        r.Retirement == Exhausted,
+	}
 }

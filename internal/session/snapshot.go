@@ -22,7 +22,7 @@ const (
 	Retired     State = "Retired"     // no longer tried, but for a slow probe
 )
 
-// Retirement tells the two kinds of DESIGN.md section 5.3 apart.
+// Retirement tells the two kinds apart: what only a change can heal, and what may heal by itself.
 type Retirement string
 
 // The kinds. The zero value: not retired.
@@ -61,6 +61,10 @@ type Snapshot struct {
 	QuarantinedUntil time.Time
 	RetiredAt        time.Time
 	Retirement       Retirement
+	// HandledReconnect is the last value of Config.Reconnect under which an attempt has ended.
+	HandledReconnect string
+	// RefreshPending: Refresh was called and the list that it asked for has not ended.
+	RefreshPending bool
 	// NextAttempt is when the next attempt or probe is due; zero when none is planned or one is under way.
 	NextAttempt time.Time
 }

@@ -1,0 +1,141 @@
+package breaker
+
+import (
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/backoff"
+)
+
+// State is where a breaker stands.
+type State int
+
+// The states.
+const (
+	Closed State = iota
+	Waiting
+	Quarantined
+	Retired
+)
+
+// Policy is what a breaker decides by. All fields are set; ProbeInterval may be negative, which means never.
+type Policy struct {
+	// Attempts is how many failed tries in a row open the breaker; Strikes how many strikes in a row retire.
+	Attempts, Strikes int
+	Cooldown          time.Duration
+	ProbeInterval     time.Duration
+	// Retires is false where another process decides on retirement: strikes then stop growing at Strikes, and
+	// what would retire holds for one cooldown.
+	Retires bool
+}
+
+// refusedProbe is the shortest time between two probes of a server that refuses us: a rejected credential that is
+// shown again and again gets the account locked.
+const refusedProbe = 30 * time.Minute
+
+// retiredKind is why a breaker is retired; refused is empty of hope without a change, exhausted is not.
+type retiredKind int
+
+const (
+	notRetired retiredKind = iota
+	refused
+	exhausted
+)
+
+// Breaker is one server's standing in one process. The zero value is not ready; use New.
+type Breaker struct {
+	policy Policy
+	rand   backoff.Rand
+
+	state State
+	// epoch changes with the state, so that what was permitted before is known as old.
+	epoch int
+	// failed counts failed tries in a row without an answer; refusals those at its end that were refusals;
+	// waits how often in a row the breaker opened without a strike.
+	failed, refusals, waits int
+	strikes                 int
+	// until is when the next try is due: zero is at once when Closed, and never when Retired.
+	until time.Time
+	// gate is when the server, by its own word, wants to hear from us again.
+	gate time.Time
+	// granted: a wake is owed one attempt. probing: the one probe of an open breaker is under way.
+	granted, probing bool
+
+	kind      retiredKind
+	retiredAt time.Time
+	// blame is the last strike's, for Pardon.
+	blame blame
+	flaps flaps
+}
+
+// blame is what Pardon needs to know of the last strike.
+type blame struct {
+	at        time.Time
+	transport bool
+}
+
+// flaps counts how often in a row a server was put off for forgetting its sessions.
+type flaps struct {
+	last  time.Time
+	count int
+}
+
+// New returns a closed breaker.
+func New(policy Policy, rand backoff.Rand) *Breaker {
+	return &Breaker{policy: policy, rand: rand}
+}
+
+// SetPolicy replaces the policy; what is scheduled stands, but for the probes of a retired server.
+func (b *Breaker) SetPolicy(now time.Time, policy Policy) {
+	changed := b.policy.ProbeInterval != policy.ProbeInterval
+	b.policy = policy
+	if changed && b.state == Retired {
+		b.until = b.nextProbe(now)
+	}
+}
+
+// State returns where the breaker stands.
+func (b *Breaker) State() State { return b.state }
+
+// Strikes returns the number of quarantines without an answer between.
+func (b *Breaker) Strikes() int { return b.strikes }
+
+// FailedTries returns the number of failed tries in a row without an answer between.
+func (b *Breaker) FailedTries() int { return b.failed }
+
+// QuarantinedUntil returns the end of the cooldown, zero unless Quarantined.
+func (b *Breaker) QuarantinedUntil() time.Time {
+	if b.state != Quarantined {
+		return time.Time{}
+	}
+	return b.until
+}
+
+// RetiredAt returns when the server was retired, zero when it is not.
+func (b *Breaker) RetiredAt() time.Time { return b.retiredAt }
+
+// Refused and Exhausted tell the two kinds of retirement apart; both are false when not retired.
+func (b *Breaker) Refused() bool { return b.kind == refused }
+
+// Exhausted reports retirement by strikes.
+func (b *Breaker) Exhausted() bool { return b.kind == exhausted }
+
+// Next returns when the next try of a supervisor is due, which may be in the past. It reports false while none is
+// planned: a retired server is never probed, or another's probe is under way and its end is to be waited for.
+func (b *Breaker) Next(now time.Time) (time.Time, bool) {
+	switch {
+	case b.probing:
+		return time.Time{}, false
+	case b.granted:
+		return later(now, b.gate), true
+	case b.state == Retired && b.until.IsZero():
+		return time.Time{}, false
+	}
+	return later(b.until, b.gate), true
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,112 @@
+package breaker
+
+import "time"
+
+// Permit is the leave to try once.
+type Permit struct {
+	epoch int
+	// Probe: it is the one try that an open breaker lets through. Woken: a wake granted it.
+	Probe, Woken bool
+}
+
+// Refusal is why a call may not be tried now.
+type Refusal struct {
+	// RetryAfter is the time until the next try may come; 0 when none is planned.
+	RetryAfter time.Duration
+	// Retired: what stands in the way does not pass by itself.
+	Retired bool
+}
+
+// shortest is what a refused caller is told to wait when a probe is under way.
+const shortest = time.Second
+
+// Begin takes the permit of a supervisor's try. Call it only when Next says that it is due.
+func (b *Breaker) Begin() Permit {
+	p := Permit{epoch: b.epoch, Probe: b.state != Closed, Woken: b.granted}
+	b.granted = false
+	b.probing = p.Probe
+	return p
+}
+
+// Pass is the permit of what is done over a live session besides tries: it moves a closed breaker only.
+func (b *Breaker) Pass() Permit {
+	if b.state != Closed {
+		return Permit{epoch: never}
+	}
+	return Permit{epoch: b.epoch}
+}
+
+// never is the epoch of a permit that moves nothing.
+const never = -1
+
+// Abandon makes every permit given so far worthless: who holds one has been replaced.
+func (b *Breaker) Abandon() {
+	b.epoch++
+	b.probing = false
+}
+
+// Admit asks for the permit of a call. The refusal is nil exactly when the permit is good.
+func (b *Breaker) Admit(now time.Time) (Permit, *Refusal) {
+	if wait := b.gate.Sub(now); wait > 0 {
+		return Permit{}, &Refusal{RetryAfter: wait, Retired: b.state == Retired}
+	}
+	switch {
+	case b.state == Closed:
+		return Permit{epoch: b.epoch}, nil
+	case b.state == Retired:
+		return Permit{}, &Refusal{RetryAfter: remaining(now, b.until), Retired: true}
+	case b.probing:
+		return Permit{}, &Refusal{RetryAfter: shortest}
+	case !b.granted && now.Before(b.until):
+		return Permit{}, &Refusal{RetryAfter: remaining(now, b.until)}
+	}
+	return b.Begin(), nil
+}
+
+// remaining is the time until a probe is due, 0 for a zero time, else at least a moment.
+func remaining(now, until time.Time) time.Duration {
+	if until.IsZero() {
+		return 0
+	}
+	return max(until.Sub(now), shortest)
+}
+
+// Wake grants one attempt at once, because a person or a credential changed something. Another connection also ends
+// a wait that the server asked for, since it spoke of the old one.
+func (b *Breaker) Wake(otherConnection bool) {
+	if otherConnection {
+		b.gate = time.Time{}
+	}
+	switch {
+	case b.state != Closed:
+		b.granted = true
+	case otherConnection:
+		b.failed, b.refusals, b.until = 0, 0, time.Time{}
+	default:
+		b.until = time.Time{}
+	}
+}
+
+// Hold puts off the next try of a closed breaker without counting a failure.
+func (b *Breaker) Hold(until time.Time) {
+	if b.state == Closed {
+		b.until = later(b.until, until)
+	}
+}
+
+// Gate keeps every try away until the server wants to hear from us again.
+func (b *Breaker) Gate(until time.Time) {
+	b.gate = later(b.gate, until)
+}
+
+// release ends a permit. It reports whether the permit may move the breaker: it is of this epoch, and if the
+// breaker is open it is the probe.
+func (b *Breaker) release(p Permit) bool {
+	if p.epoch != b.epoch {
+		return false
+	}
+	if p.Probe {
+		b.probing = false
+	}
+	return true
+}

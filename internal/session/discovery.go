@@ -1,0 +1,271 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session/breaker"
+	"github.com/mooring-dev/mooring/internal/session/pace"
+)
+
+const (
+	// window is the time in which a server that loses sessions again and again is noticed.
+	window = time.Minute
+	// flapping is how many forgotten sessions within the window are no longer taken for a restart.
+	flapping = 3
+)
+
+// discovery is one incarnation of a server's discovery session: all that is done under one Connection and Reconnect.
+// Its goroutine owns every connection that it dials, until that is closed. Its fields belong to that goroutine, but
+// for wake and end, by which others reach it.
+type discovery struct {
+	srv  *server
+	ctx  context.Context
+	end  context.CancelCauseFunc
+	wake chan struct{}
+
+	lists  pace.Lists
+	health pace.Health
+	// forgotten are the times at which the server had forgotten our session, lost those at which a connection
+	// ended of itself, both within the window.
+	forgotten, lost []time.Time
+	// trying is the permit of the present attempt, catalog the hash that it began under.
+	trying  breaker.Permit
+	catalog string
+}
+
+// ending is why a live connection is given up. With permit set, the failure ends that permit.
+type ending struct {
+	failure failure.Failure
+	permit  *breaker.Permit
+	// ours: we gave it up ourselves; nothing failed.
+	ours bool
+}
+
+func newDiscovery(srv *server, base context.Context) *discovery {
+	d := &discovery{srv: srv, wake: make(chan struct{}, 1)}
+	d.ctx, d.end = context.WithCancelCause(base)
+	d.lists.Rand, d.health.Rand = srv.sup.options.Rand, srv.sup.options.Rand
+	return d
+}
+
+// run holds the session until it is replaced or no longer wanted.
+func (d *discovery) run() {
+	for d.awaitTurn() {
+		err := contained(d.srv.tell, func() error { d.attempt(); return nil })
+		if err != nil {
+			d.failed(d.trying, failureOf(err))
+		}
+	}
+}
+
+// change runs a transition, unless another incarnation has taken over.
+func (d *discovery) change(transition func(g *guarded)) {
+	d.srv.change(func(g *guarded) {
+		if g.discovery == d {
+			transition(g)
+		}
+	})
+}
+
+// awaitTurn waits until the breaker lets the session be tried. It reports false when it is no longer wanted.
+func (d *discovery) awaitTurn() bool {
+	for d.ctx.Err() == nil {
+		now := time.Now()
+		next, planned := d.next(now)
+		if planned && !next.After(now) {
+			return true
+		}
+		d.pause(planned, next.Sub(now))
+	}
+	return false
+}
+
+func (d *discovery) next(now time.Time) (time.Time, bool) {
+	d.srv.mu.Lock()
+	defer d.srv.mu.Unlock()
+	return d.srv.guarded.breaker.Next(now)
+}
+
+// pause waits for a word from others, and no longer than wait if it is bounded.
+func (d *discovery) pause(bounded bool, wait time.Duration) {
+	var due <-chan time.Time
+	if bounded {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-d.ctx.Done():
+	case <-d.wake:
+	case <-due:
+	}
+}
+
+// attempt is one try: connect, list, and hold what was gained for as long as it lives.
+func (d *discovery) attempt() {
+	config := d.begin()
+	l, err := d.connect(config)
+	if err != nil {
+		d.failed(d.trying, failureOf(err))
+		return
+	}
+	if l == nil {
+		return
+	}
+	closed := false
+	dispose := func() {
+		if !closed {
+			closed = true
+			l.close(d.srv.tell)
+			d.srv.tell(Event{Kind: Disposed})
+		}
+	}
+	defer dispose() // in case of a panic
+	end := d.hold(l)
+	dispose() // before anything else, so that nothing is ever awaited on a connection that failed
+	switch {
+	case d.ctx.Err() != nil:
+	case end.ours:
+		d.cancelled(d.trying)
+	case end.permit != nil:
+		d.failed(*end.permit, end.failure)
+	default:
+		d.vanished(end.failure)
+	}
+}
+
+// begin takes the permit of the next try.
+func (d *discovery) begin() (config Config) {
+	d.change(func(g *guarded) {
+		d.trying, d.catalog = g.breaker.Begin(), g.config.Catalog
+		config = g.config
+		config.Urgent = config.Urgent || g.edited
+		g.attempting, g.edited = true, false
+	})
+	return config
+}
+
+// pass is the leave for what is done over a live session.
+func (d *discovery) pass() (permit breaker.Permit) {
+	d.change(func(g *guarded) { permit = g.breaker.Pass() })
+	return permit
+}
+
+// connect dials when there is a place for it. Both results are nil when the session is no longer wanted.
+func (d *discovery) connect(config Config) (*link, error) {
+	leave, err := d.srv.sup.gate.Enter(d.ctx, config.Address, config.Urgent)
+	if err != nil {
+		return nil, nil
+	}
+	defer leave()
+	started := time.Now()
+	l, err := dial(d.ctx, config, d.srv.tell)
+	if err != nil {
+		if d.ctx.Err() != nil {
+			return nil, nil
+		}
+		return nil, err
+	}
+	d.srv.tell(Event{Kind: Dialled, Duration: time.Since(started)})
+	return l, nil
+}
+
+// hold lists the tools over a new connection and then serves it until it ends.
+func (d *discovery) hold(l *link) ending {
+	d.change(func(g *guarded) {
+		g.connected, g.info = true, l.conn.Info()
+		if g.breaker.State() == breaker.Closed {
+			g.fault = nil
+		}
+	})
+	if end := d.firstList(l, d.trying); end != nil {
+		return *end
+	}
+	return d.serve(l)
+}
+
+// cancelled ends a try of which nothing was learnt.
+func (d *discovery) cancelled(permit breaker.Permit) {
+	d.change(func(g *guarded) {
+		g.breaker.Cancelled(permit)
+		g.attempting = false
+	})
+}
+
+// failed ends a try with a failure.
+func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
+	now := time.Now()
+	if f.Class == failure.SessionLost {
+		if d.forgotten = recent(append(d.forgotten, now)); len(d.forgotten) < flapping {
+			d.cancelled(permit)
+			d.srv.tell(Event{Kind: Rebuilt, Failure: f})
+			return
+		}
+		f.Reason = failure.SessionFlapping
+	}
+	blameless := d.srv.sup.suspect(d.srv.key, f)
+	d.change(func(g *guarded) {
+		g.fail(permit, f, blameless)
+		g.attempting = false
+		g.attemptEnded(d.catalog)
+		if f.Phase == failure.List {
+			g.listFault = g.listFault.follow(f)
+		}
+		if f.Phase == failure.List && g.breaker.State() == breaker.Closed {
+			return // the handshake works: the list is tried again before the session counts as lost
+		}
+		g.connected = false
+		if !g.breaker.Refused() || failure.RefusedBy(f) != failure.NotRefused || g.fault == nil {
+			g.fault = g.fault.follow(f)
+		}
+	})
+}
+
+// fail ends a permit with a failure and notes what became of the breaker.
+func (g *guarded) fail(permit breaker.Permit, f failure.Failure, blameless bool) {
+	strikes, state := g.breaker.Strikes(), g.breaker.State()
+	g.breaker.Failed(time.Now(), permit, f, blameless)
+	g.events = append(g.events, Event{Kind: Failed, Failure: f})
+	switch {
+	case g.breaker.State() == breaker.Retired && state != breaker.Retired:
+		g.events = append(g.events, Event{Kind: GivenUp, Failure: f})
+	case g.breaker.State() == breaker.Quarantined && g.breaker.Strikes() != strikes:
+		g.events = append(g.events, Event{Kind: Struck, Failure: f})
+	}
+}
+
+// attemptEnded notes the end of an attempt that began under a catalog hash.
+func (g *guarded) attemptEnded(catalog string) {
+	g.attempted = true
+	g.settled = g.settled || catalog == g.config.Catalog
+	g.handledReconnect = g.config.Reconnect
+}
+
+// vanished notes that a connection ended of itself. It is opened again soon, the later the oftener it happens.
+func (d *discovery) vanished(f failure.Failure) {
+	if f.Class == failure.SessionLost {
+		d.failed(d.pass(), f)
+		return
+	}
+	now := time.Now()
+	d.lost = recent(append(d.lost, now))
+	d.srv.sup.suspect(d.srv.key, f)
+	d.change(func(g *guarded) {
+		g.events = append(g.events, Event{Kind: Failed, Failure: f})
+		g.connected, g.attempting = false, false
+		g.refreshDone = g.refreshAsked
+		g.fault = g.fault.follow(f)
+		g.breaker.Hold(now.Add(d.srv.sup.options.Rand.Delay(len(d.lost))))
+	})
+}
+
+// recent drops the times that are no longer within the window.
+func recent(times []time.Time) []time.Time {
+	oldest := time.Now().Add(-window)
+	for len(times) > 0 && times[0].Before(oldest) {
+		times = times[1:]
+	}
+	return times
+}

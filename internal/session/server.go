@@ -1,0 +1,340 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session/breaker"
+	"github.com/mooring-dev/mooring/internal/session/limits"
+)
+
+// server is what one key stands for: its breaker, which sessions live below, and what is told of it.
+type server struct {
+	key   Key
+	sup   *Supervisor
+	slots *limits.Slots
+
+	mu      sync.Mutex
+	guarded guarded
+}
+
+// guarded is a server's state. It is read and changed under the server's lock only, which is never held across I/O
+// or a call of anybody else's code.
+type guarded struct {
+	config  Config
+	breaker *breaker.Breaker
+	// base is the life of the sessions, nil before Run. shut: no session is opened any more, nothing is told.
+	base context.Context
+	shut bool
+	// discovery is the present incarnation of the discovery session; older ones change nothing any more.
+	discovery *discovery
+	// calls are the sessions that calls opened, by their key.
+	calls map[string]*callSession
+
+	// connected: the handshake is done and the session is not known to be lost. attempted: an attempt has ended
+	// under this connection; attempting: one is under way.
+	connected, attempted, attempting bool
+	settled                          bool
+	// edited: the configuration has changed since the last attempt began.
+	edited           bool
+	info             Info
+	listing          *Listing
+	listingID        string
+	doubted          bool
+	fault, listFault *Fault
+	handledReconnect string
+	// refreshAsked and refreshDone count calls of Refresh and those that a list has answered.
+	refreshAsked, refreshDone int
+
+	// told is the standing that Notify last spoke of.
+	told edge
+	// events are told when the lock is released.
+	events []Event
+}
+
+// edge is what of a snapshot is worth a notification.
+type edge struct {
+	connection, catalog, reconnect, handled string
+	state                                   State
+	settled, doubted, refreshing            bool
+	info                                    Info
+	listingID                               string
+	hasListing                              bool
+	fault, listFault                        Fault
+	strikes                                 int
+	until, retiredAt                        time.Time
+	retirement                              Retirement
+}
+
+func newServer(sup *Supervisor, key Key, config Config) *server {
+	s := &server{key: key, sup: sup, slots: limits.NewSlots(config.Calls.MaxConcurrent)}
+	g := &s.guarded
+	g.config = config
+	g.calls = map[string]*callSession{}
+	g.breaker = breaker.New(config.policy(sup.options.Discover), sup.options.Rand)
+	if sup.options.Discover {
+		g.breaker.Restore(time.Now(), config.Restore.standing())
+		g.settled = g.breaker.State() != breaker.Closed
+	}
+	if g.settled && config.Restore.Failure.Class != "" {
+		fault := config.Restore.Failure
+		g.fault = &fault
+	}
+	g.told = g.edge()
+	return s
+}
+
+// open lets sessions be opened from now on.
+func (s *server) open(base context.Context) {
+	s.change(func(g *guarded) {
+		g.base = base
+		s.discover(g)
+	})
+}
+
+// discover starts an incarnation of the discovery session in the place of the one before.
+func (s *server) discover(g *guarded) {
+	if g.discovery != nil {
+		g.discovery.end(errReplaced)
+		g.discovery = nil
+	}
+	if g.base == nil || g.shut || !s.sup.options.Discover {
+		return
+	}
+	g.discovery = newDiscovery(s, g.base)
+	s.sup.running.Go(g.discovery.run)
+}
+
+// shut ends all sessions; what ends them tells calls in flight apart from discovery.
+func (s *server) shut(cause error) {
+	s.change(func(g *guarded) {
+		g.shut = true
+		if g.discovery != nil {
+			g.discovery.end(cause)
+		}
+		for _, session := range g.calls {
+			session.drain(cause)
+		}
+	})
+}
+
+// ensure takes over a configuration.
+func (s *server) ensure(config Config) {
+	s.change(func(g *guarded) {
+		old := g.config
+		if config.Generation != 0 && config.Generation < old.Generation {
+			return
+		}
+		g.config = config
+		g.breaker.SetPolicy(time.Now(), config.policy(s.sup.options.Discover))
+		s.slots.Resize(config.Calls.MaxConcurrent)
+		if config.Catalog != old.Catalog {
+			g.forgetListing()
+		}
+		other := config.Connection != old.Connection
+		switch {
+		case other || config.Reconnect != old.Reconnect:
+			g.breaker.Wake(other)
+			s.replace(g)
+		case config.Wake != old.Wake:
+			g.breaker.Wake(false)
+		default:
+			return
+		}
+		g.edited = true
+		g.nudge()
+	})
+}
+
+// replace ends the sessions under the configuration before and begins anew.
+func (s *server) replace(g *guarded) {
+	g.breaker.Abandon()
+	g.connected, g.attempted, g.attempting = false, false, false
+	g.listFault = nil
+	if g.breaker.State() == breaker.Closed {
+		g.fault = nil
+	}
+	g.refreshDone = g.refreshAsked
+	s.discover(g)
+	for _, session := range g.calls {
+		session.drain(errReplaced)
+	}
+}
+
+// answered ends a permit with a proof of life.
+func (g *guarded) answered(permit breaker.Permit) {
+	g.breaker.Answered(permit)
+	if g.breaker.State() == breaker.Closed {
+		g.fault = nil
+	}
+}
+
+// forgetListing drops what was listed under another catalog hash, and asks for a list under the new one.
+func (g *guarded) forgetListing() {
+	g.listing, g.listingID, g.listFault, g.doubted, g.settled = nil, "", nil, false, false
+	if g.connected {
+		g.refreshAsked++
+	}
+	g.nudge()
+}
+
+func (s *server) refresh() {
+	s.change(func(g *guarded) {
+		if g.connected {
+			g.refreshAsked++
+			g.nudge()
+		}
+	})
+}
+
+// pardon takes back a strike that turned out to be our own fault.
+func (s *server) pardon() {
+	s.change(func(g *guarded) {
+		if g.breaker.Pardon(time.Now()) {
+			g.nudge()
+		}
+	})
+}
+
+// nudge lets the discovery session look at the state anew.
+func (g *guarded) nudge() {
+	if g.discovery != nil {
+		signal(g.discovery.wake)
+	}
+}
+
+// change runs a transition under the lock and tells of it afterwards, if it changed anything that is worth it.
+func (s *server) change(transition func(g *guarded)) {
+	s.mu.Lock()
+	transition(&s.guarded)
+	changed, events := s.guarded.settle()
+	s.mu.Unlock()
+	for _, event := range events {
+		event.Key = s.key
+		s.sup.tell(event)
+	}
+	if changed {
+		s.sup.notify(s.key)
+	}
+}
+
+// settle reports whether the standing has changed since it was last told, and takes the events to be told.
+func (g *guarded) settle() (changed bool, events []Event) {
+	now := g.edge()
+	changed = now != g.told && !g.shut
+	events = g.events
+	g.told, g.events = now, nil
+	return changed, events
+}
+
+func (s *server) tell(event Event) {
+	event.Key = s.key
+	s.sup.tell(event)
+}
+
+func (s *server) snapshot() Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.guarded.snapshot()
+}
+
+func (g *guarded) state() State {
+	switch g.breaker.State() {
+	case breaker.Retired:
+		return Retired
+	case breaker.Quarantined:
+		return Quarantined
+	case breaker.Waiting, breaker.Closed:
+	}
+	switch {
+	case g.connected && g.breaker.State() == breaker.Closed:
+		return Connected
+	case g.attempted:
+		return Waiting
+	}
+	return Connecting
+}
+
+func (g *guarded) snapshot() Snapshot {
+	snapshot := Snapshot{
+		Connection: g.config.Connection, Catalog: g.config.Catalog, Reconnect: g.config.Reconnect,
+		State: g.state(), Settled: g.settled, Info: g.info,
+		Listing: g.listing, ListingID: g.listingID, EmptyUnconfirmed: g.doubted,
+		Fault: g.fault.clone(), ListFault: g.listFault.clone(),
+		Strikes: g.breaker.Strikes(), QuarantinedUntil: g.breaker.QuarantinedUntil(),
+		RetiredAt: g.breaker.RetiredAt(), Retirement: g.retirement(),
+		HandledReconnect: g.handledReconnect, RefreshPending: g.refreshDone < g.refreshAsked,
+	}
+	if next, planned := g.breaker.Next(time.Now()); planned && !g.attempting && snapshot.State != Connected {
+		snapshot.NextAttempt = next
+	}
+	return snapshot
+}
+
+func (g *guarded) retirement() Retirement {
+	switch {
+	case g.breaker.Refused():
+		return Refused
+	case g.breaker.Exhausted():
+		return Exhausted
+	}
+	return ""
+}
+
+func (g *guarded) edge() edge {
+	e := edge{
+		connection: g.config.Connection, catalog: g.config.Catalog, reconnect: g.config.Reconnect,
+		handled: g.handledReconnect, state: g.state(),
+		settled: g.settled, doubted: g.doubted, refreshing: g.refreshDone < g.refreshAsked,
+		info: g.info, listingID: g.listingID, hasListing: g.listing != nil,
+		strikes: g.breaker.Strikes(), until: g.breaker.QuarantinedUntil(),
+		retiredAt: g.breaker.RetiredAt(), retirement: g.retirement(),
+	}
+	if g.fault != nil {
+		e.fault = *g.fault
+	}
+	if g.listFault != nil {
+		e.listFault = *g.listFault
+	}
+	return e
+}
+
+func (f *Fault) clone() *Fault {
+	if f == nil {
+		return nil
+	}
+	copied := *f
+	return &copied
+}
+
+// follow is the fault after f: the one before where it is the same trouble, so that Since is when it began.
+func (f *Fault) follow(next failure.Failure) *Fault {
+	if f != nil && f.SameKind(next) {
+		return f
+	}
+	return &Fault{Failure: next, Since: time.Now()}
+}
+
+// digest names the content of a listing.
+func (l *Listing) digest() string {
+	h := sha256.New()
+	write := func(part []byte) {
+		_ = binary.Write(h, binary.BigEndian, int64(len(part)))
+		_, _ = h.Write(part)
+	}
+	for _, tool := range l.Tools {
+		write(tool)
+	}
+	if l.NoTools {
+		write([]byte("no tools"))
+	}
+	if l.Loop {
+		write([]byte("loop"))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

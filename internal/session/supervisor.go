@@ -1,0 +1,258 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/backoff"
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session/limits"
+)
+
+// Options are what a Supervisor is made with. The zero value is a gateway's that tells nobody.
+type Options struct {
+	// Discover keeps one discovery session per server and lets breakers retire, as a manager does. Without it only
+	// calls open sessions, and a breaker never retires by itself.
+	Discover bool
+	// Notify is told the key of a server whose Snapshot changed otherwise than in NextAttempt. It is called
+	// outside all locks, from any goroutine, and must not block; the Snapshot may have changed again by then.
+	Notify func(Key)
+	// Observe is told of events, for logs and metrics. It must not block.
+	Observe func(Event)
+	// Reread is asked after a 401 to a call: it reads the credential anew and returns the configuration that
+	// follows. A Connection other than the present one replaces the session, and the call is sent again. Nil means
+	// that there is nothing to read.
+	Reread func(ctx context.Context, key Key) (Config, error)
+	// DrainTimeout is how long calls in flight may go on when their session is replaced or we shut down.
+	// Default 60 s; negative: not at all.
+	DrainTimeout time.Duration
+	// Limits bound what is done at once.
+	Limits Limits
+	// Rand draws the jitter; nil draws from the process's own source.
+	Rand backoff.Rand
+}
+
+// Limits bound what a process does at once. Defaults: 64, 4, 8.
+type Limits struct {
+	Connects, ConnectsPerAddress, Lists int
+}
+
+// EventKind says what an Event tells.
+type EventKind string
+
+// The kinds.
+const (
+	Dialled    EventKind = "connected"   // Duration: of the handshake
+	Listed     EventKind = "listed"      // Duration: of the traversal
+	Failed     EventKind = "failed"      // Failure: of a try, a refresh, a probe or a call
+	Struck     EventKind = "quarantined" // Failure: the last one
+	GivenUp    EventKind = "retired"     // Failure: the last one
+	Rebuilt    EventKind = "rebuilt"     // a session was opened in the place of a lost one
+	Disposed   EventKind = "closed"      // a connection was closed
+	Panicked   EventKind = "panicked"    // Stack
+	Overstayed EventKind = "overstayed"  // a session did not end in time at shutdown
+)
+
+// Event is something that happened to a server, for logs and metrics. Nothing in it is secret.
+type Event struct {
+	Key      Key
+	Kind     EventKind
+	Failure  failure.Failure
+	Duration time.Duration
+	Stack    string
+}
+
+// Supervisor keeps the sessions of all servers. Its methods are safe for concurrent use and do no I/O of their own.
+type Supervisor struct {
+	options   Options
+	gate      *limits.Gate
+	lists     *limits.Lists
+	suspicion limits.Suspicion
+
+	// running counts the goroutines that own something.
+	running sync.WaitGroup
+	mu      sync.Mutex
+	guarded struct {
+		servers map[Key]*server
+		// base is the life of all sessions: nil before Run.
+		base  context.Context
+		ended bool
+	}
+}
+
+// New returns a supervisor that holds nothing. What is ensured before Run starts with it.
+func New(options Options) *Supervisor {
+	def(&options.DrainTimeout, time.Minute)
+	def(&options.Limits.Connects, 64)
+	def(&options.Limits.ConnectsPerAddress, 4)
+	def(&options.Limits.Lists, 8)
+	s := &Supervisor{
+		options: options,
+		gate:    limits.NewGate(options.Limits.Connects, options.Limits.ConnectsPerAddress),
+		lists:   limits.NewLists(options.Limits.Lists),
+	}
+	s.guarded.servers = map[Key]*server{}
+	return s
+}
+
+var (
+	errStartedTwice = errors.New("session supervisor started twice")
+	errOverstayed   = errors.New("sessions did not end in time")
+)
+
+// Run holds the sessions until ctx ends, then drains and closes them: calls in flight get DrainTimeout, after which
+// everything ends within 10 s and every waiter has an answer. It is called once.
+func (s *Supervisor) Run(ctx context.Context) error {
+	base, end := context.WithCancelCause(context.Background())
+	defer end(errShutdown)
+	if err := s.start(base); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	s.drain()
+	return s.wait()
+}
+
+func (s *Supervisor) start(base context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.guarded.base != nil {
+		return errStartedTwice
+	}
+	s.guarded.base = base
+	for _, srv := range s.guarded.servers {
+		srv.open(base)
+	}
+	return nil
+}
+
+// drain refuses what is new, ends discovery at once and lets the calls in flight go on.
+func (s *Supervisor) drain() {
+	s.mu.Lock()
+	s.guarded.ended = true
+	servers := s.all()
+	s.mu.Unlock()
+	for _, srv := range servers {
+		srv.shut(errShutdown)
+	}
+}
+
+// wait returns when all goroutines have ended, or with an error when some did not within the close timeout.
+func (s *Supervisor) wait() error {
+	done := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(s.grace()):
+		s.tell(Event{Kind: Overstayed})
+		return errOverstayed
+	}
+}
+
+// grace is how long the end may take: what drains, what closes, and a moment for both to be noticed.
+func (s *Supervisor) grace() time.Duration {
+	return max(s.options.DrainTimeout, 0) + closeTimeout + time.Second
+}
+
+// Ensure says how a server is to be held. It is level-triggered: the same configuration again, or one of a lower
+// Generation, changes nothing.
+func (s *Supervisor) Ensure(key Key, config Config) {
+	config = config.withDefaults()
+	s.mu.Lock()
+	srv, known := s.guarded.servers[key]
+	switch {
+	case s.guarded.ended:
+		srv = nil
+	case !known:
+		srv = newServer(s, key, config)
+		s.guarded.servers[key] = srv
+		if s.guarded.base != nil {
+			srv.open(s.guarded.base)
+		}
+	}
+	s.mu.Unlock()
+	if srv != nil {
+		srv.ensure(config)
+	}
+}
+
+// Forget ends the session of a server and forgets its standing. It returns at once: closing goes on behind it, and
+// nothing more is told of the key.
+func (s *Supervisor) Forget(key Key) {
+	s.mu.Lock()
+	srv := s.guarded.servers[key]
+	delete(s.guarded.servers, key)
+	s.mu.Unlock()
+	if srv != nil {
+		s.suspicion.Forget(string(key))
+		srv.shut(errForgotten)
+	}
+}
+
+// Refresh asks for one list over the present session, at once. Snapshot.RefreshPending tells when it has ended;
+// without a session it ends at once, as the next session begins with a list.
+func (s *Supervisor) Refresh(key Key) {
+	if srv := s.find(key); srv != nil {
+		srv.refresh()
+	}
+}
+
+// Snapshot returns a server's standing, false for one that is not ensured.
+func (s *Supervisor) Snapshot(key Key) (Snapshot, bool) {
+	srv := s.find(key)
+	if srv == nil {
+		return Snapshot{}, false
+	}
+	return srv.snapshot(), true
+}
+
+func (s *Supervisor) find(key Key) *server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.guarded.servers[key]
+}
+
+// all returns the servers; the caller holds the lock.
+func (s *Supervisor) all() []*server {
+	servers := make([]*server, 0, len(s.guarded.servers))
+	for _, srv := range s.guarded.servers {
+		servers = append(servers, srv)
+	}
+	return servers
+}
+
+// suspect notes a failure by transport and reports whether it must be our own fault; then the strikes that servers
+// got of it before it was noticed are taken back.
+func (s *Supervisor) suspect(key Key, f failure.Failure) bool {
+	if f.Class != failure.Transport {
+		return false
+	}
+	s.mu.Lock()
+	servers := s.all()
+	s.mu.Unlock()
+	if !s.suspicion.Failed(string(key), time.Now(), len(servers)) {
+		return false
+	}
+	for _, srv := range servers {
+		srv.pardon()
+	}
+	return true
+}
+
+func (s *Supervisor) notify(key Key) {
+	if s.options.Notify != nil {
+		s.options.Notify(key)
+	}
+}
+
+func (s *Supervisor) tell(event Event) {
+	if s.options.Observe != nil {
+		s.options.Observe(event)
+	}
+}
