@@ -1,0 +1,76 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/rpc"
+	"github.com/mooring-dev/mooring/internal/upstream/wire"
+)
+
+// Call implements session.Conn. The end of ctx is the end of the call: the caller gets it back at once, and a server
+// of the legacy era is told.
+func (c *conn) Call(ctx context.Context, call session.Call) (answer session.Answer, err error) {
+	defer contain(failure.Call, &err)
+	answer, fault, err := c.send(ctx, call)
+	if err == nil && fault.Code == rpc.HeaderMismatch && c.modern {
+		// The server refused the request before it looked at it: it wants arguments mirrored that we did not know of.
+		if _, listErr := c.List(ctx); listErr == nil && c.mirrored.has(call.Tool) {
+			answer, _, err = c.send(ctx, call)
+		}
+	}
+	return answer, err
+}
+
+func (c *conn) send(ctx context.Context, call session.Call) (session.Answer, rpc.Fault, error) {
+	r, err := c.callRequest(call)
+	if err != nil {
+		return session.Answer{}, rpc.Fault{}, err
+	}
+	m, err := c.wire.Exchange(ctx, r)
+	if err != nil {
+		return session.Answer{}, rpc.Fault{}, err
+	}
+	if err := checkResponse(failure.Call, &m); err != nil {
+		return session.Answer{}, rpc.Fault{}, err
+	}
+	fault, isFault := m.Fault()
+	if isFault {
+		return session.Answer{Error: m.Error}, fault, nil
+	}
+	return session.Answer{Result: m.Result}, rpc.Fault{}, nil
+}
+
+// callRequest is the request with what the protocol wants added to its params, which otherwise stay as they are.
+func (c *conn) callRequest(call session.Call) (*wire.Request, error) {
+	params, err := rpc.ParseObject(call.Params)
+	if err != nil {
+		return nil, &failure.Error{Failure: failure.Failure{
+			Class: failure.Protocol, Phase: failure.Call, Reason: failure.ProtocolError,
+			Detail: "params that are no object",
+		}}
+	}
+	r := &wire.Request{Phase: failure.Call, ID: c.nextID(), Method: call.Method, Progress: call.Progress}
+	meta, err := rpc.ParseObject(params.Get("_meta"))
+	if err != nil {
+		meta = nil // it was no object, which no server could have used
+	}
+	if call.Progress != nil {
+		meta = meta.With("progressToken", json.RawMessage(`"`+r.ID+`"`))
+	}
+	if c.modern {
+		for _, member := range c.client.modernMeta() {
+			meta = meta.With(member.Name, member.Value)
+		}
+		r.Header = c.mirrored.header(call.Tool, params)
+	}
+	if len(meta) > 0 {
+		params = params.With("_meta", meta.Encode())
+	}
+	if len(params) > 0 {
+		r.Params = params.Encode()
+	}
+	return r, nil
+}

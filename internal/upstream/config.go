@@ -1,0 +1,148 @@
+package upstream
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/egress"
+	"github.com/mooring-dev/mooring/internal/secret"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/shield"
+)
+
+// Protocol is the transport to speak.
+type Protocol string
+
+// The transports.
+const (
+	// Auto is Streamable HTTP, or HTTP+SSE where the server shows that it knows only that.
+	Auto           Protocol = "Auto"
+	StreamableHTTP Protocol = "StreamableHTTP"
+	// SSE is the HTTP+SSE transport of 2024-11-05.
+	SSE Protocol = "SSE"
+)
+
+// Header is one configured header.
+type Header = shield.Header
+
+// TokenSource gives a bearer token for each request; see shield.TokenSource.
+type TokenSource = shield.TokenSource
+
+// Config is everything needed to connect to one server, with every reference resolved.
+type Config struct {
+	// URL is the expanded URL. Its query may hold a credential.
+	URL secret.Value
+	// Protocol is Auto when empty.
+	Protocol Protocol
+	// Headers go with every request, to the URL's origin only. Values are trimmed.
+	Headers []Header
+	// Bearer and TokenSource exclude each other; either sets Authorization.
+	Bearer      secret.Value
+	TokenSource TokenSource
+	// CABundle is PEM that is trusted in addition to the system's roots.
+	CABundle          []byte
+	ClientCertificate *tls.Certificate
+	// ServerName is expected in the certificate instead of the URL's host.
+	ServerName string
+	// ProxyURL is the proxy to use; when empty, the environment's (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
+	ProxyURL secret.Value
+	// ProtocolVersion, when not empty, is the one version to speak.
+	ProtocolVersion string
+	Timeouts        session.Timeouts
+	// Egress judges every address; it should be of the object's namespace. Nil has the built-in refusals.
+	Egress *egress.Policy
+	// Eras is the memory shared by all servers of the process, EraKey the server's name in it. Nil Eras: a memory of
+	// this Dialer's own. Empty EraKey: the URL stands for the server.
+	Eras   *EraMemory
+	EraKey string
+	// UserAgent, "name/version", is the User-Agent header and the clientInfo of the handshake.
+	UserAgent string
+}
+
+const (
+	defaultConnect = 30 * time.Second
+	defaultList    = 60 * time.Second
+)
+
+// Errors of NewDialer. None holds a value of the configuration.
+var (
+	ErrBadURL   = errors.New("not an absolute http or https URL with a host")
+	ErrBadProxy = errors.New("not a proxy URL")
+	// ErrBadBundle: the CA bundle has no certificate.
+	ErrBadBundle = shield.ErrBadBundle
+	// ErrUnknownVersion: Mooring does not speak the pinned protocol version.
+	ErrUnknownVersion = errors.New("protocol version that Mooring does not speak")
+)
+
+// endpoint parses the URL without ever repeating it.
+func endpoint(text secret.Value) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(text.Reveal()))
+	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, ErrBadURL
+	}
+	u.Fragment = ""
+	return u, nil
+}
+
+func proxy(text secret.Value) (shield.Proxy, error) {
+	if text.IsZero() {
+		return shield.EnvironmentProxy(), nil
+	}
+	u, err := url.Parse(text.Reveal())
+	if err != nil || u.Hostname() == "" {
+		return shield.Proxy{}, ErrBadProxy
+	}
+	switch u.Scheme {
+	case "http", "https", "socks5", "socks5h":
+		return shield.FixedProxy(u), nil
+	}
+	return shield.Proxy{}, ErrBadProxy
+}
+
+// NewDialer checks cfg and returns a Dialer for it. It connects to nothing.
+func NewDialer(cfg Config) (*Dialer, error) {
+	target, err := endpoint(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	credentials := shield.Credentials{Headers: cfg.Headers, Bearer: cfg.Bearer, Tokens: cfg.TokenSource}
+	if err := credentials.Check(); err != nil {
+		return nil, err
+	}
+	via, err := proxy(cfg.ProxyURL)
+	if err != nil {
+		return nil, err
+	}
+	trust, err := shield.TLSConfig(cfg.CABundle, cfg.ClientCertificate, cfg.ServerName)
+	if err != nil {
+		return nil, err
+	}
+	if v := cfg.ProtocolVersion; v != "" && v != modernVersion && !isLegacy(v) {
+		return nil, fmt.Errorf("%w: %q", ErrUnknownVersion, v)
+	} else if v == modernVersion && cfg.Protocol == SSE {
+		return nil, fmt.Errorf("%w over the transport SSE: %q", ErrUnknownVersion, v)
+	}
+	if cfg.Timeouts.Connect <= 0 {
+		cfg.Timeouts.Connect = defaultConnect
+	}
+	if cfg.Timeouts.List <= 0 {
+		cfg.Timeouts.List = defaultList
+	}
+	if cfg.Eras == nil {
+		cfg.Eras = NewEraMemory()
+	}
+	if cfg.EraKey == "" {
+		cfg.EraKey = secret.Fingerprint(cfg.URL.Reveal())
+	}
+	return &Dialer{
+		cfg: cfg, client: clientInfo(cfg.UserAgent),
+		http: shield.Config{
+			Endpoint: target, Credentials: credentials, UserAgent: cfg.UserAgent,
+			TLS: trust, Proxy: via, Egress: cfg.Egress,
+		},
+	}, nil
+}

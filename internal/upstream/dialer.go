@@ -1,0 +1,201 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/shield"
+	"github.com/mooring-dev/mooring/internal/upstream/wire"
+)
+
+// maxDiscover bounds the wait for server/discover where the era is not known.
+const maxDiscover = 10 * time.Second
+
+// Dialer opens connections to one server. It is safe for concurrent use.
+type Dialer struct {
+	cfg    Config
+	client implementation
+	http   shield.Config
+}
+
+var _ session.Dialer = (*Dialer)(nil)
+
+// Dial implements session.Dialer. It bounds itself: the question for the era by min(10 s, connect/3), and each
+// handshake by timeouts.connect. ctx may end it at any time; what must be said to a server then (DELETE) takes at
+// most one second.
+func (d *Dialer) Dial(ctx context.Context, watch session.Observer) (conn session.Conn, err error) {
+	defer contain(failure.Connect, &err)
+	c, era, err := d.connect(ctx, watch)
+	if err != nil {
+		return nil, err
+	}
+	c.standing(era)
+	return c, nil
+}
+
+// contain turns a panic into a failure.
+func contain(phase failure.Phase, err *error) {
+	if v := recover(); v != nil {
+		*err = &failure.Error{
+			Failure: failure.Failure{
+				Class: failure.Unknown, Phase: phase, Reason: failure.UnknownFailure, Sent: true,
+				Detail: "internal error",
+			},
+			Cause: fmt.Errorf("panic: %v\n%s", v, debug.Stack()),
+		}
+	}
+}
+
+// connect chooses the handshake by what is configured and known.
+func (d *Dialer) connect(ctx context.Context, watch session.Observer) (*conn, Era, error) {
+	pin := d.cfg.ProtocolVersion
+	switch {
+	case pin == modernVersion:
+		return d.pinnedModern(ctx, watch)
+	case d.cfg.Protocol == SSE:
+		return d.oldSSE(ctx, watch)
+	case pin != "":
+		return d.legacy(ctx, watch)
+	}
+	known := d.cfg.Eras.recall(d.cfg.EraKey)
+	switch {
+	case known == LegacySSE && d.cfg.Protocol != StreamableHTTP:
+		c, era, err := d.oldSSE(ctx, watch)
+		if err == nil || !protocolFault(err) {
+			return c, era, err
+		}
+		d.cfg.Eras.Forget(d.cfg.EraKey)
+	case known == Legacy:
+		c, era, err := d.legacy(ctx, watch)
+		if err == nil || !protocolFault(err) {
+			return c, era, err
+		}
+		d.cfg.Eras.Forget(d.cfg.EraKey)
+		if !wantsModern(err) {
+			return nil, "", err
+		}
+	}
+	return d.ask(ctx, watch, known == Modern)
+}
+
+// protocolFault reports whether a failure says something about what the server speaks.
+func protocolFault(err error) bool {
+	var f *failure.Error
+	return errors.As(err, &f) && f.Class == failure.Protocol && f.Reason != failure.TLSVerificationFailed &&
+		f.Reason != failure.AddressNotAllowed && f.Reason != failure.RedirectRefused
+}
+
+// ask sends server/discover first, and goes by the answer. confirmed: the server is known to be modern, so only a clear
+// answer makes it legacy, and the question is the handshake, with the time of one.
+func (d *Dialer) ask(ctx context.Context, watch session.Observer, confirmed bool) (*conn, Era, error) {
+	limit := min(maxDiscover, d.cfg.Timeouts.Connect/3)
+	if confirmed {
+		limit = d.cfg.Timeouts.Connect
+	}
+	c, v := d.discover(ctx, watch, limit)
+	switch {
+	case v.era == Modern:
+		d.cfg.Eras.Confirm(d.cfg.EraKey, Modern)
+		return c, Modern, nil
+	case v.era == "", confirmed && !v.confirmed:
+		return nil, "", v.err
+	}
+	legacy, era, err := d.legacy(ctx, watch)
+	if err != nil {
+		return nil, "", err
+	}
+	switch {
+	case era == LegacySSE || v.confirmed:
+		d.cfg.Eras.Confirm(d.cfg.EraKey, era)
+	case v.hung:
+		d.cfg.Eras.hung(d.cfg.EraKey)
+	}
+	return legacy, era, nil
+}
+
+// discover asks for the era. A connection comes with a verdict of Modern only.
+func (d *Dialer) discover(ctx context.Context, watch session.Observer, limit time.Duration) (*conn, verdict) {
+	w := wire.NewStreamable(d.newClient(watch), watch, true)
+	w.Agree(modernVersion)
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	m, err := discover(bounded, w, d.client, "m-discover", failure.Connect)
+	v := judgeDiscover(ctx, m, err)
+	if v.era != Modern {
+		w.Close()
+		return nil, v
+	}
+	return d.newConn(w, w, watch, v.hello), v
+}
+
+func (d *Dialer) pinnedModern(ctx context.Context, watch session.Observer) (*conn, Era, error) {
+	c, v := d.discover(ctx, watch, d.cfg.Timeouts.Connect)
+	switch {
+	case v.era == Modern:
+		return c, Modern, nil
+	case v.err != nil:
+		return nil, "", v.err
+	}
+	return nil, "", noCommonVersion([]string{modernVersion}, nil, 0)
+}
+
+// legacy shakes hands by initialize over Streamable HTTP and, where the answer looks like it and the configuration lets
+// it, over HTTP+SSE, within one timeouts.connect.
+func (d *Dialer) legacy(ctx context.Context, watch session.Observer) (*conn, Era, error) {
+	bounded, cancel := context.WithTimeout(ctx, d.cfg.Timeouts.Connect)
+	defer cancel()
+	w := wire.NewStreamable(d.newClient(watch), watch, false)
+	h, err := d.initialize(bounded, w)
+	if err == nil {
+		return d.newConn(w, w, watch, h), Legacy, nil
+	}
+	w.Close()
+	if d.cfg.Protocol == StreamableHTTP || !oldTransport(err) {
+		return nil, "", err
+	}
+	c, era, oldErr := d.oldSSE(bounded, watch)
+	if oldErr != nil {
+		return nil, "", err // of the transport that was more likely meant
+	}
+	return c, era, nil
+}
+
+func (d *Dialer) oldSSE(ctx context.Context, watch session.Observer) (*conn, Era, error) {
+	bounded, cancel := context.WithTimeout(ctx, d.cfg.Timeouts.Connect)
+	defer cancel()
+	client := d.newClient(watch)
+	w, err := wire.OpenOldSSE(bounded, client, d.http.Endpoint, watch)
+	if err != nil {
+		client.Close()
+		return nil, "", err
+	}
+	h, err := d.initialize(bounded, w)
+	if err != nil {
+		w.Close()
+		return nil, "", err
+	}
+	return d.newConn(w, nil, watch, h), LegacySSE, nil
+}
+
+func (d *Dialer) initialize(ctx context.Context, w wire.Wire) (*hello, error) {
+	version, pinned := legacyVersions[0], false
+	if pin := d.cfg.ProtocolVersion; pin != "" {
+		version, pinned = pin, true
+	}
+	h, err := initialize(ctx, w, d.client, version, pinned)
+	if err == nil && pinned && h.info.ProtocolVersion != version {
+		return nil, noCommonVersion([]string{version}, []string{h.info.ProtocolVersion}, 0)
+	}
+	return h, err
+}
+
+func (d *Dialer) newClient(watch session.Observer) *shield.Client {
+	cfg := d.http
+	cfg.Alive = watch.Alive
+	return shield.New(cfg)
+}

@@ -1,0 +1,206 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/rpc"
+	"github.com/mooring-dev/mooring/internal/upstream/shield"
+	"github.com/mooring-dev/mooring/internal/upstream/wire"
+)
+
+// hello is what a server tells of itself in either handshake.
+type hello struct {
+	info session.Info
+	// tools: it has tools, or says nothing at all about its capabilities.
+	tools bool
+	// listChanged: it announces changes of its tools.
+	listChanged bool
+}
+
+const maxInfoText = 256
+
+func newHello(version string, info, capabilities json.RawMessage) *hello {
+	h := &hello{info: session.Info{ProtocolVersion: version}}
+	h.info.Name = infoText(info, "name")
+	h.info.Title = infoText(info, "title")
+	h.info.Version = infoText(info, "version")
+	declared, err := rpc.ParseObject(capabilities)
+	tools, toolsErr := rpc.ParseObject(declared.Get("tools"))
+	h.tools = capabilities == nil || err != nil || declared.Get("tools") != nil
+	h.listChanged = toolsErr == nil && string(tools.Get("listChanged")) == "true"
+	return h
+}
+
+// infoText is a text member, made fit to be shown: printable, bounded.
+func infoText(info json.RawMessage, member string) string {
+	o, err := rpc.ParseObject(info)
+	var text string
+	if err != nil || json.Unmarshal(o.Get(member), &text) != nil {
+		return ""
+	}
+	return presentableText(text, maxInfoText)
+}
+
+// implementation is Mooring's own clientInfo.
+type implementation struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// clientInfo reads "name/version".
+func clientInfo(userAgent string) implementation {
+	name, version, _ := strings.Cut(userAgent, "/")
+	if name == "" {
+		name = "mooring"
+	}
+	if version, _, _ = strings.Cut(version, " "); version == "" {
+		version = "unknown"
+	}
+	return implementation{Name: name, Version: version}
+}
+
+// modernMeta is the _meta that every request of the modern era carries.
+func (i implementation) modernMeta() rpc.Object {
+	info, _ := json.Marshal(i) // two strings always encode
+	return rpc.Object{
+		{Name: "io.modelcontextprotocol/protocolVersion", Value: json.RawMessage(`"` + modernVersion + `"`)},
+		{Name: "io.modelcontextprotocol/clientInfo", Value: info},
+		{Name: "io.modelcontextprotocol/clientCapabilities", Value: json.RawMessage(`{}`)},
+	}
+}
+
+// discover asks server/discover.
+func discover(ctx context.Context, w wire.Wire, me implementation, id string, phase failure.Phase) (rpc.Message, error) {
+	params := rpc.Object{{Name: "_meta", Value: me.modernMeta().Encode()}}.Encode()
+	return w.Exchange(ctx, &wire.Request{Phase: phase, ID: id, Method: "server/discover", Params: params})
+}
+
+// initialize shakes hands in the way of the legacy era, asking for version. When the server refuses that version and
+// says which it knows, it is asked once more. pinned: no other version will do.
+func initialize(ctx context.Context, w wire.Wire, me implementation, version string, pinned bool) (*hello, error) {
+	h, theirs, err := initializeOnce(ctx, w, me, version, "m-init-1")
+	if err == nil || len(theirs) == 0 {
+		return h, err
+	}
+	ours := legacyVersions
+	if pinned {
+		ours = []string{version}
+	}
+	next := newestLegacy(theirs)
+	if next == "" || next == version || pinned {
+		return nil, noCommonVersion(ours, theirs, statusOf(err))
+	}
+	h, _, err = initializeOnce(ctx, w, me, next, "m-init-2")
+	return h, err
+}
+
+// initializeOnce sends initialize and notifications/initialized. With an error it returns the versions that the
+// server says it knows, if it says so.
+func initializeOnce(
+	ctx context.Context, w wire.Wire, me implementation, version, id string,
+) (*hello, []string, error) {
+	params, _ := json.Marshal(map[string]any{ // strings always encode
+		"protocolVersion": version, "capabilities": struct{}{}, "clientInfo": me,
+	})
+	m, err := w.Exchange(ctx, &wire.Request{
+		Phase: failure.Connect, ID: id, Method: "initialize", Params: params,
+	})
+	if err != nil {
+		return nil, offeredBy(err, version), err
+	}
+	if m.Error != nil {
+		fault, _ := m.Fault()
+		theirs := offered(fault.Data, []byte(fault.Message), version)
+		if fault.Code == rpc.UnsupportedVersion && len(theirs) == 0 {
+			return nil, nil, noCommonVersion(legacyVersions, nil, 0)
+		}
+		return nil, theirs, refusedHandshake("initialize", fault.Code)
+	}
+	var result struct {
+		ProtocolVersion string          `json:"protocolVersion"`
+		Capabilities    json.RawMessage `json:"capabilities"`
+		ServerInfo      json.RawMessage `json:"serverInfo"`
+	}
+	if json.Unmarshal(m.Result, &result) != nil || result.ProtocolVersion == "" {
+		return nil, nil, badResult(failure.Connect, failure.NotMCP, "a result of initialize without a protocol version")
+	}
+	if !isLegacy(result.ProtocolVersion) {
+		return nil, nil, noCommonVersion(legacyVersions, []string{result.ProtocolVersion}, 0)
+	}
+	w.Agree(result.ProtocolVersion)
+	if err := w.Notify(ctx, failure.Connect, rpc.Notification("notifications/initialized", nil)); err != nil {
+		return nil, nil, err
+	}
+	h := newHello(result.ProtocolVersion, result.ServerInfo, result.Capabilities)
+	h.info.HasSessionID = w.HasSession()
+	return h, nil, nil
+}
+
+// offeredBy reads the versions from an HTTP refusal: a 400 whose body is a JSON-RPC error or plain words.
+func offeredBy(err error, asked string) []string {
+	if statusOf(err) != 400 {
+		return nil
+	}
+	body := shield.BodyOf(err)
+	if m, ok := errorIn(body); ok {
+		fault, _ := m.Fault()
+		return offered(fault.Data, []byte(fault.Message), asked)
+	}
+	return offered(nil, body, asked)
+}
+
+func statusOf(err error) int {
+	var f *failure.Error
+	if errors.As(err, &f) {
+		return f.HTTPStatus
+	}
+	return 0
+}
+
+// refusedHandshake is a JSON-RPC error in answer to the method of a handshake.
+func refusedHandshake(method string, code int64) error {
+	return &failure.Error{Failure: failure.Failure{
+		Class: failure.Protocol, Phase: failure.Connect, Reason: failure.ProtocolError, Sent: true,
+		Detail: fmt.Sprintf("%s was refused with JSON-RPC error %d", method, code),
+	}, Cause: &refusal{code: code}}
+}
+
+// refusal lets the code of a JSON-RPC error be found in a chain.
+type refusal struct{ code int64 }
+
+func (r *refusal) Error() string { return fmt.Sprintf("JSON-RPC error %d", r.code) }
+
+func badResult(phase failure.Phase, reason failure.Reason, detail string) error {
+	return &failure.Error{Failure: failure.Failure{
+		Class: failure.Protocol, Phase: phase, Reason: reason, Sent: true, Detail: detail,
+	}}
+}
+
+// wantsModern reports whether a refusal of initialize is clear evidence that the server has left the legacy era.
+func wantsModern(err error) bool {
+	var r *refusal
+	if errors.As(err, &r) {
+		return r.code == rpc.MethodNotFound || isModernCode(r.code)
+	}
+	var f *failure.Error
+	if !errors.As(err, &f) {
+		return false
+	}
+	if m, ok := errorIn(shield.BodyOf(err)); ok {
+		fault, _ := m.Fault()
+		return fault.Code == rpc.MethodNotFound || isModernCode(fault.Code)
+	}
+	return f.Reason == failure.UnsupportedProtocolVersion
+}
+
+// oldTransport reports whether a refusal of initialize is what a server of the 2024-11-05 transport would answer.
+func oldTransport(err error) bool {
+	return slices.Contains([]int{400, 404, 405}, statusOf(err)) && !wantsModern(err) && len(offeredBy(err, "")) == 0
+}

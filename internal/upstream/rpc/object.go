@@ -1,0 +1,82 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Member is one member of a JSON object, its value as it came.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Object is a JSON object whose order and bytes are kept.
+type Object []Member
+
+// ParseObject reads an object. Nil, or null, is the empty object.
+func ParseObject(raw json.RawMessage) (Object, error) {
+	if raw = present(bytes.TrimSpace(raw)); len(raw) == 0 {
+		return nil, nil
+	}
+	if raw[0] != '{' || !json.Valid(raw) {
+		return nil, ErrMalformed
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	_, _ = dec.Token() // the brace
+	var o Object
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, ErrMalformed
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			return nil, ErrMalformed
+		}
+		o = append(o, Member{Name: name.(string), Value: value})
+	}
+	return o, nil
+}
+
+// Get returns the value of a member, nil when absent. Of repeated members the last counts, as in encoding/json.
+func (o Object) Get(name string) json.RawMessage {
+	for i := len(o) - 1; i >= 0; i-- {
+		if o[i].Name == name {
+			return o[i].Value
+		}
+	}
+	return nil
+}
+
+// With returns the object with one member set, at its place or at the end.
+func (o Object) With(name string, value json.RawMessage) Object {
+	out := make(Object, 0, len(o)+1)
+	set := false
+	for _, m := range o {
+		if m.Name == name {
+			if set {
+				continue
+			}
+			m.Value, set = value, true
+		}
+		out = append(out, m)
+	}
+	if !set {
+		out = append(out, Member{Name: name, Value: value})
+	}
+	return out
+}
+
+// Encode writes the object.
+func (o Object) Encode() json.RawMessage {
+	out := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(appendText(out, m.Name), ':')
+		out = append(out, m.Value...)
+	}
+	return append(out, '}')
+}

@@ -1,0 +1,162 @@
+package shield
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/egress"
+	"github.com/mooring-dev/mooring/internal/failure"
+)
+
+const (
+	// MaxMessage bounds one JSON body and one event of a stream, in bytes.
+	MaxMessage = 16 << 20
+
+	maxHeader    = 1 << 20
+	idleTimeout  = 4 * time.Second
+	idlePerHost  = 8
+	maxRedirects = 3
+)
+
+// Config is what all exchanges of a Client have in common.
+type Config struct {
+	Endpoint    *url.URL
+	Credentials Credentials
+	UserAgent   string
+	TLS         *tls.Config
+	Proxy       Proxy
+	Egress      *egress.Policy
+	// Alive, when not nil, is called when bytes of a body arrive with a success status. It does not block.
+	Alive func()
+}
+
+// Client makes exchanges with one server. It is safe for concurrent use.
+type Client struct {
+	cfg       Config
+	transport *http.Transport
+	sockets   *sockets
+}
+
+// New returns a Client; the caller closes it.
+func New(cfg Config) *Client {
+	c := &Client{cfg: cfg, sockets: newSockets()}
+	c.transport = &http.Transport{
+		Proxy:                  c.proxyFor,
+		DialContext:            c.dial,
+		TLSClientConfig:        cfg.TLS,
+		TLSHandshakeTimeout:    0, // the exchange's context bounds everything
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    idlePerHost,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeader,
+		OnProxyConnectResponse: proxyRefused,
+	}
+	return c
+}
+
+// Close ends every exchange and closes every socket.
+func (c *Client) Close() {
+	c.sockets.close()
+	c.transport.CloseIdleConnections()
+}
+
+// Want says what an exchange is for, and so which answers to it are good.
+type Want int
+
+// The wants.
+const (
+	// Messages: a JSON-RPC request. Good is a 2xx that holds a JSON-RPC message or is an event stream.
+	Messages Want = iota
+	// Acceptance: a notification, a response, a DELETE. Good is any 2xx; what it holds is not read.
+	Acceptance
+	// Stream: a GET for events. Good is a 200 that is an event stream.
+	Stream
+)
+
+// Request is one exchange to make.
+type Request struct {
+	Want   Want
+	Method string
+	// URL is where to, nil for the configured endpoint. It must be of the endpoint's origin.
+	URL    *url.URL
+	Header http.Header
+	Body   []byte
+	Phase  failure.Phase
+	// Session: the request carries a session id, so a 404 means that the session is lost.
+	Session bool
+}
+
+// Do makes one exchange. The context bounds all of it, the reading of the answer included. On success the caller
+// closes the answer. An error is a *failure.Error, or wraps the cause of the context's end.
+func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
+	target := r.URL
+	if target == nil {
+		target = c.cfg.Endpoint
+	}
+	if !sameOrigin(target, c.cfg.Endpoint) {
+		return nil, redirectRefused(r.Phase, 0, target)
+	}
+	for hop := 0; ; hop++ {
+		resp, sent, err := c.send(ctx, &r, target)
+		if err != nil {
+			return nil, c.fault(ctx, &r, sent, err)
+		}
+		if resp.StatusCode < 300 || resp.StatusCode > 399 {
+			return c.judge(ctx, &r, resp)
+		}
+		discard(resp.Body)
+		target, err = follow(&r, resp, target, hop)
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// send makes one HTTP request. sent is true when all of its header may have left.
+func (c *Client) send(ctx context.Context, r *Request, target *url.URL) (*http.Response, bool, error) {
+	var sent atomic.Bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
+	var body io.Reader
+	if r.Body != nil {
+		body = bytes.NewReader(r.Body)
+	}
+	req, err := http.NewRequestWithContext(traced, r.Method, target.String(), body)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := c.cfg.Credentials.apply(ctx, req); err != nil {
+		return nil, false, err
+	}
+	if c.cfg.UserAgent != "" {
+		req.Header.Set("User-Agent", c.cfg.UserAgent)
+	}
+	if r.Body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("Accept", accepts(r.Want))
+	for name, values := range r.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	resp, err := c.transport.RoundTrip(req)
+	return resp, sent.Load(), err
+}
+
+func accepts(w Want) string {
+	if w == Stream {
+		return "text/event-stream"
+	}
+	return "application/json, text/event-stream"
+}
+
+// discard reads a little of a body, so that its connection can be used again, and closes it.
+func discard(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 4096)
+	_ = body.Close()
+}

@@ -1,0 +1,187 @@
+package shield
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+)
+
+// maxErrorBody bounds what is kept of the body of an error answer, in bytes.
+const maxErrorBody = 64 << 10
+
+// Rejection is the cause of a fault that an HTTP answer made: what its body said, for those who must understand it.
+// It is never shown.
+type Rejection struct{ Body []byte }
+
+// Error implements error without a word of the body.
+func (*Rejection) Error() string { return "rejected by an HTTP answer" }
+
+// BodyOf returns the body of the answer that err was made of, nil if there was none.
+func BodyOf(err error) []byte {
+	var rejection *Rejection
+	if errors.As(err, &rejection) {
+		return rejection.Body
+	}
+	return nil
+}
+
+// fault names an error of an exchange that brought no answer.
+func (c *Client) fault(ctx context.Context, r *Request, sent bool, err error) error {
+	if ctx.Err() != nil {
+		return Ended(ctx, r.Phase, sent, "")
+	}
+	if c.sockets.life.Err() != nil {
+		return lost(r.Phase, sent, "the connection was closed", err)
+	}
+	f := nameFault(r.Phase, err)
+	f.Sent = sent
+	return &failure.Error{Failure: f, Cause: err}
+}
+
+// nameFault adds to package failure's knowledge what only net/http and crypto/tls can say.
+func nameFault(phase failure.Phase, err error) failure.Failure {
+	f := failure.ClassifyAt(phase, err)
+	var known *failure.Error
+	if errors.As(err, &known) {
+		return f
+	}
+	var verification *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &verification):
+		f.Class, f.Reason, f.Detail = failure.Protocol, failure.TLSVerificationFailed, distrust(verification)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		f.Class, f.Reason, f.Detail = failure.Protocol, failure.NotMCP, "plain HTTP is spoken there, not HTTPS"
+	case tlsAlert(err) != "":
+		f = alertFault(f, tlsAlert(err))
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		f.Class, f.Reason, f.Detail = failure.Protocol, failure.NotMCP, "no HTTP is spoken there"
+	case f.Class == failure.Unknown:
+		f.Class, f.Reason = failure.Transport, failure.ConnectionLost
+	}
+	if op := new(net.OpError); errors.As(err, &op) && op.Op == "proxyconnect" {
+		f.Reason, f.Detail = failure.ConnectFailed, "the proxy could not be reached"
+	}
+	return f
+}
+
+// distrust says in our own words why a certificate was not believed.
+func distrust(err *tls.CertificateVerificationError) string {
+	issuer := ""
+	if n := len(err.UnverifiedCertificates); n > 0 {
+		issuer = harmless(err.UnverifiedCertificates[n-1].Issuer.CommonName, 100)
+	}
+	var (
+		invalid  x509.CertificateInvalidError
+		hostname x509.HostnameError
+	)
+	switch {
+	case errors.As(err, &hostname):
+		return "its certificate is for another host name; issuer " + strconv.Quote(issuer)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "its certificate has expired or is not yet valid; issuer " + strconv.Quote(issuer)
+	}
+	return "issuer " + strconv.Quote(issuer) + " is not trusted"
+}
+
+// tlsAlert is the alert that the server ended a handshake with: crypto/tls exports no type for it.
+func tlsAlert(err error) string {
+	op := new(net.OpError)
+	if errors.As(err, &op) && op.Op == "remote error" && op.Err != nil {
+		return op.Err.Error()
+	}
+	return ""
+}
+
+func alertFault(f failure.Failure, alert string) failure.Failure {
+	if strings.Contains(alert, "certificate") {
+		f.Class, f.Reason = failure.Protocol, failure.TLSVerificationFailed
+		f.Detail = "the server did not accept the client certificate"
+		return f
+	}
+	f.Class, f.Reason, f.Detail = failure.Transport, failure.ConnectFailed, "the server refused the TLS handshake"
+	return f
+}
+
+// Ended names the end of an exchange by its context. A deadline is our own: class timeout. A cause that is itself a
+// failure is told again, of this phase. Any other cause is wrapped: whoever cancelled knows why.
+func Ended(ctx context.Context, phase failure.Phase, sent bool, detail string) error {
+	cause := context.Cause(ctx)
+	var given *failure.Error
+	if errors.As(cause, &given) {
+		f := given.Failure
+		f.Phase, f.Sent = phase, sent
+		return &failure.Error{Failure: f, Cause: cause}
+	}
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) && !errors.Is(cause, context.DeadlineExceeded) {
+		return fmt.Errorf("%s ended: %w", phase, cause)
+	}
+	f := failure.ClassifyAt(phase, context.DeadlineExceeded)
+	f.Sent, f.Detail = sent, detail
+	return &failure.Error{Failure: f, Cause: cause}
+}
+
+// lost is a connection that went away.
+func lost(phase failure.Phase, sent bool, detail string, cause error) error {
+	return &failure.Error{Failure: failure.Failure{
+		Class: failure.Transport, Phase: phase, Reason: failure.ConnectionLost, Sent: sent, Detail: detail,
+	}, Cause: cause}
+}
+
+// badAnswer is an answer that breaks the protocol. While connecting it may be no MCP server at all.
+func badAnswer(phase failure.Phase, status int, detail string, cause error) error {
+	reason := failure.ProtocolError
+	if phase == failure.Connect {
+		reason = failure.NotMCP
+	}
+	return &failure.Error{Failure: failure.Failure{
+		Class: failure.Protocol, Phase: phase, Reason: reason, HTTPStatus: status, Sent: true, Detail: detail,
+	}, Cause: cause}
+}
+
+// statusFault names an answer by its status. A little of its body goes along as a Rejection.
+func (c *Client) statusFault(ctx context.Context, r *Request, resp *http.Response) error {
+	body, err := readBounded(resp.Body, maxErrorBody)
+	_ = resp.Body.Close()
+	if err != nil && ctx.Err() != nil {
+		return Ended(ctx, r.Phase, true, "headers came, the body did not end")
+	}
+	status := failure.Status{
+		Code: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), WithSession: r.Session,
+	}
+	f := failure.FromStatus(r.Phase, status, time.Now())
+	if expectsTLS(body) {
+		f.Detail = "that port expects HTTPS"
+	}
+	return &failure.Error{Failure: f, Cause: &Rejection{Body: body}}
+}
+
+// expectsTLS knows how common servers answer plain HTTP on a TLS port.
+func expectsTLS(body []byte) bool {
+	text := string(body[:min(len(body), 512)])
+	return strings.Contains(text, "HTTP request to an HTTPS server") ||
+		strings.Contains(text, "plain HTTP request was sent to HTTPS port")
+}
+
+func statusText(code int) string {
+	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
+}
+
+// harmless keeps what may stand in a message of text that a peer chose.
+func harmless(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' {
+			return -1
+		}
+		return r
+	}, text)
+	return text[:min(len(text), limit)]
+}

@@ -1,0 +1,143 @@
+package sse
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+)
+
+// ErrTooLarge says that one event exceeds the limit. The stream cannot be read on.
+var ErrTooLarge = errors.New("event too large")
+
+// Event is one event.
+type Event struct {
+	// Type is "message" unless the server named another.
+	Type string
+	// Data are the data lines, joined by newlines. Empty for an event that only carries an id.
+	Data []byte
+}
+
+// Reader reads events from a stream. It is for one goroutine.
+type Reader struct {
+	in    *bufio.Reader
+	limit int
+
+	lastID   string
+	retry    time.Duration
+	hasRetry bool
+	size     int
+	skipLF   bool
+	begun    bool
+}
+
+// NewReader returns a Reader of events of at most limit bytes.
+func NewReader(in io.Reader, limit int) *Reader {
+	return &Reader{in: bufio.NewReaderSize(in, 4096), limit: limit}
+}
+
+// LastID is the id of the last event that had one; "" when none had, or the server took it back.
+func (r *Reader) LastID() string { return r.lastID }
+
+// Retry is how long the server asks to wait before the stream is opened again, if it said so.
+func (r *Reader) Retry() (time.Duration, bool) { return r.retry, r.hasRetry }
+
+// Next returns the next event. At the end of the stream the error is io.EOF, whether or not an event was cut short.
+func (r *Reader) Next() (Event, error) {
+	var (
+		event   Event
+		data    [][]byte
+		hasID   bool
+		hasData bool
+	)
+	r.size = 0
+	for {
+		line, err := r.line()
+		if err != nil {
+			return Event{}, err
+		}
+		if len(line) == 0 {
+			if !hasData && !hasID {
+				event, r.size = Event{}, 0
+				continue
+			}
+			if event.Type == "" {
+				event.Type = "message"
+			}
+			event.Data = bytes.Join(data, []byte("\n"))
+			return event, nil
+		}
+		field, value := split(line)
+		switch field {
+		case "": // a comment: keep-alives may come for ever without an event between
+			r.size -= len(line)
+		case "event":
+			event.Type = string(value)
+		case "data":
+			data, hasData = append(data, value), true
+		case "id":
+			hasID = r.takeID(value) || hasID
+		case "retry":
+			r.takeRetry(value)
+		}
+	}
+}
+
+func (r *Reader) takeID(value []byte) bool {
+	if bytes.IndexByte(value, 0) >= 0 {
+		return false
+	}
+	r.lastID = string(value)
+	return true
+}
+
+func (r *Reader) takeRetry(value []byte) {
+	if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+		r.retry, r.hasRetry = time.Duration(ms)*time.Millisecond, true
+	}
+}
+
+// split cuts "field: value"; a comment has the field "".
+func split(line []byte) (string, []byte) {
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	return string(field), bytes.TrimPrefix(value, []byte(" "))
+}
+
+// line returns one line without its end: LF, CR or CRLF. The line is the caller's to keep.
+func (r *Reader) line() ([]byte, error) {
+	var line []byte
+	for {
+		b, err := r.in.ReadByte()
+		if err != nil {
+			return nil, err
+		}
+		if r.skipLF {
+			r.skipLF = false
+			if b == '\n' {
+				continue
+			}
+		}
+		switch b {
+		case '\n':
+			return r.withoutMark(line), nil
+		case '\r':
+			r.skipLF = true
+			return r.withoutMark(line), nil
+		}
+		if r.size++; r.size > r.limit {
+			return nil, ErrTooLarge
+		}
+		line = append(line, b)
+	}
+}
+
+// withoutMark drops the byte order mark that a stream may begin with.
+func (r *Reader) withoutMark(line []byte) []byte {
+	if r.begun {
+		return line
+	}
+	r.begun = true
+	return bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+}

@@ -1,0 +1,107 @@
+package sse
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+)
+
+func read(t *testing.T, text string, limit int) (events []Event, r *Reader, err error) {
+	t.Helper()
+	r = NewReader(iotest.OneByteReader(strings.NewReader(text)), limit)
+	for {
+		event, err := r.Next()
+		if err != nil {
+			return events, r, err
+		}
+		events = append(events, event)
+	}
+}
+
+func TestReaderKnowsEveryLineEndAndField(t *testing.T) {
+	text := "\xef\xbb\xbf: hello\n" +
+		"data: a\ndata:b\n\n" +
+		"event: ping\r\ndata: {\"x\":1}\r\nid: 7\r\n\r\n" +
+		"retry: 1500\rdata:  two spaces\r\r" +
+		"retry: soon\nunknown: x\n\n" +
+		"id: 8\ndata\n\n" +
+		"data: cut short"
+	events, r, err := read(t, text, 1000)
+	if !errors.Is(err, io.EOF) {
+		t.Fatalf("error = %v, want EOF", err)
+	}
+	want := []Event{
+		{Type: "message", Data: []byte("a\nb")},
+		{Type: "ping", Data: []byte(`{"x":1}`)},
+		{Type: "message", Data: []byte(" two spaces")},
+		{Type: "message", Data: []byte("")},
+	}
+	if len(events) != len(want) {
+		t.Fatalf("events = %q, want %d", events, len(want))
+	}
+	for i := range want {
+		if events[i].Type != want[i].Type || string(events[i].Data) != string(want[i].Data) {
+			t.Errorf("event %d = %q %q, want %q %q", i, events[i].Type, events[i].Data, want[i].Type, want[i].Data)
+		}
+	}
+	if r.LastID() != "8" {
+		t.Errorf("last id = %q, want 8", r.LastID())
+	}
+	if retry, ok := r.Retry(); !ok || retry != 1500*time.Millisecond {
+		t.Errorf("retry = %v %v, want 1.5s", retry, ok)
+	}
+}
+
+func TestReaderReturnsPrimingEvents(t *testing.T) {
+	events, r, _ := read(t, "id: 1\ndata:\n\nid: 2\n\nid: bad\x00id\n\n", 100)
+	if len(events) != 2 || len(events[0].Data) != 0 || len(events[1].Data) != 0 {
+		t.Fatalf("events = %q, want two without data", events)
+	}
+	if r.LastID() != "2" {
+		t.Errorf("last id = %q, want 2", r.LastID())
+	}
+}
+
+func TestReaderBoundsOneEventNotTheStream(t *testing.T) {
+	fits := strings.Repeat("data: 0123456789\n\n", 50)
+	events, _, err := read(t, fits, 20)
+	if len(events) != 50 || !errors.Is(err, io.EOF) {
+		t.Fatalf("%d events, %v; want 50 and EOF", len(events), err)
+	}
+	for _, text := range []string{"data: 0123456789abcdef", strings.Repeat("data: 0\n", 10), ":" + strings.Repeat("x", 30)} {
+		if _, _, err := read(t, text, 20); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%q: error = %v, want ErrTooLarge", text, err)
+		}
+	}
+}
+
+func TestReaderPassesErrorsOn(t *testing.T) {
+	cut := errors.New("cut")
+	r := NewReader(io.MultiReader(strings.NewReader("data: a\n"), iotest.ErrReader(cut)), 100)
+	if _, err := r.Next(); !errors.Is(err, cut) {
+		t.Errorf("error = %v, want the reader's", err)
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	f.Add("id: 1\r\ndata: x\n\n: c\n\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		whole, _, wholeErr := read(t, text, 64)
+		r := NewReader(strings.NewReader(text), 64)
+		for i := 0; ; i++ {
+			event, err := r.Next()
+			if err != nil {
+				if i != len(whole) || !errors.Is(err, wholeErr) {
+					t.Fatalf("chunking changes the outcome: %d %v, %d %v", i, err, len(whole), wholeErr)
+				}
+				return
+			}
+			if len(event.Data) > 64 || string(event.Data) != string(whole[i].Data) {
+				t.Fatalf("event %d = %q, want %q", i, event.Data, whole[i].Data)
+			}
+		}
+	})
+}

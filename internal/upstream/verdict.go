@@ -1,0 +1,148 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/upstream/rpc"
+	"github.com/mooring-dev/mooring/internal/upstream/shield"
+)
+
+// verdict is what server/discover brought.
+//
+//	answer                                                   verdict
+//	a result that offers the modern version                  modern, confirmed
+//	a result or -32022 that offers legacy versions only      legacy, confirmed
+//	a result or -32022 without a common version              the attempt ends
+//	-32020, -32021                                           modern, but not with us: the attempt ends
+//	401, 403, 429, 503 with Retry-After                      the attempt ends
+//	400 404 405 406 415 422, -32600 -32601 -32602            legacy, confirmed
+//	a 2xx that is not JSON                                   legacy, confirmed
+//	other 4xx, 5xx, other errors, a cut or a hang            legacy is tried, not confirmed
+//	never connected, TLS identity, redirect, address         the attempt ends
+type verdict struct {
+	era       Era // "" when the attempt ends
+	confirmed bool
+	hung      bool
+	hello     *hello // with Modern
+	err       error  // what ends the attempt, or what made legacy an assumption
+}
+
+var legacyStatuses = []int{
+	http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+	http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
+}
+
+// judgeDiscover reads the outcome of server/discover. ctx is the attempt's, not the request's own.
+func judgeDiscover(ctx context.Context, m rpc.Message, err error) verdict {
+	if err == nil {
+		return judgeMessage(m, 0)
+	}
+	var f *failure.Error
+	if ctx.Err() != nil || !errors.As(err, &f) {
+		return verdict{err: err}
+	}
+	if said, ok := errorIn(shield.BodyOf(err)); ok && f.Class == failure.Protocol {
+		if fault, _ := said.Fault(); isModernCode(fault.Code) {
+			return judgeMessage(said, f.HTTPStatus)
+		}
+	}
+	switch f.Class {
+	case failure.Server:
+		return verdict{era: Legacy, err: err}
+	case failure.Timeout:
+		return verdict{era: Legacy, hung: f.Sent, err: err}
+	case failure.Transport:
+		if f.Sent {
+			return verdict{era: Legacy, err: err}
+		}
+	case failure.Protocol:
+		return judgeStatus(f, err)
+	case failure.Auth, failure.Permission, failure.RateLimit, failure.SessionLost, failure.Unknown:
+	}
+	return verdict{err: err}
+}
+
+func judgeStatus(f *failure.Error, err error) verdict {
+	status := f.HTTPStatus
+	switch {
+	case status == 0, f.Reason == failure.RedirectRefused:
+		return verdict{err: err}
+	case status < 300, slices.Contains(legacyStatuses, status):
+		return verdict{era: Legacy, confirmed: true, err: err}
+	}
+	return verdict{era: Legacy, err: err}
+}
+
+// judgeMessage reads a response to server/discover.
+func judgeMessage(m rpc.Message, status int) verdict {
+	fault, isFault := m.Fault()
+	switch {
+	case isFault && fault.Code == rpc.UnsupportedVersion:
+		return judgeVersions(offered(fault.Data, nil, ""), nil, status)
+	case isFault && isModernCode(fault.Code):
+		return verdict{err: &failure.Error{Failure: failure.Failure{
+			Class: failure.Protocol, Phase: failure.Connect, Reason: failure.ProtocolError, HTTPStatus: status,
+			Sent: true, Detail: "the server demands what Mooring does not offer",
+		}}}
+	case isFault:
+		told := fault.Code == rpc.MethodNotFound || fault.Code == rpc.InvalidRequest || fault.Code == rpc.InvalidParams
+		return verdict{era: Legacy, confirmed: told, err: refusedHandshake("server/discover", fault.Code)}
+	}
+	h, versions, ok := readDiscover(m.Result)
+	if !ok {
+		detail := "a result of server/discover that is none"
+		return verdict{era: Legacy, err: badResult(failure.Connect, failure.ProtocolError, detail)}
+	}
+	return judgeVersions(versions, h, status)
+}
+
+// judgeVersions decides by the versions that the server offers. With a result that offers none the one we asked with
+// was good.
+func judgeVersions(theirs []string, h *hello, status int) verdict {
+	switch {
+	case h != nil && (len(theirs) == 0 || slices.Contains(theirs, modernVersion)):
+		return verdict{era: Modern, confirmed: true, hello: h}
+	case newestLegacy(theirs) != "":
+		return verdict{era: Legacy, confirmed: true}
+	}
+	return verdict{err: noCommonVersion(allVersions(), theirs, status)}
+}
+
+// errorIn finds a JSON-RPC error in the body of an error answer, whatever its id.
+func errorIn(body []byte) (rpc.Message, bool) {
+	messages, err := rpc.Parse(body)
+	if err != nil {
+		return rpc.Message{}, false
+	}
+	for _, m := range messages {
+		if _, ok := m.Fault(); ok {
+			return m, true
+		}
+	}
+	return rpc.Message{}, false
+}
+
+// readDiscover reads a DiscoverResult.
+func readDiscover(result json.RawMessage) (*hello, []string, bool) {
+	var wire struct {
+		SupportedVersions []string        `json:"supportedVersions"`
+		Capabilities      json.RawMessage `json:"capabilities"`
+		Meta              struct {
+			ServerInfo json.RawMessage `json:"io.modelcontextprotocol/serverInfo"`
+		} `json:"_meta"`
+		ServerInfo json.RawMessage `json:"serverInfo"`
+	}
+	if len(result) == 0 || result[0] != '{' || json.Unmarshal(result, &wire) != nil {
+		return nil, nil, false
+	}
+	info := wire.Meta.ServerInfo
+	if info == nil {
+		info = wire.ServerInfo
+	}
+	return newHello(modernVersion, info, wire.Capabilities), wire.SupportedVersions, true
+}

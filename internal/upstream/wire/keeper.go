@@ -1,0 +1,172 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/upstream/rpc"
+	"github.com/mooring-dev/mooring/internal/upstream/shield"
+)
+
+const (
+	minStreamDelay = time.Second
+	maxStreamDelay = 60 * time.Second
+	// settledStream is how long a stream must have lived for its end to be no reason to wait longer.
+	settledStream = 10 * time.Second
+	// refusedTries is how many dials in a row must fail before nothing is believed to listen there.
+	refusedTries = 3
+)
+
+// Opening makes the standing stream of an era.
+type Opening func(ctx context.Context, lastEventID string) (*shield.Answer, error)
+
+// GetStream opens the GET stream of the legacy era.
+func (s *Streamable) GetStream(ctx context.Context, lastEventID string) (*shield.Answer, error) {
+	header := http.Header{}
+	if lastEventID != "" {
+		header.Set(headerLastEventID, lastEventID)
+	}
+	return s.do(ctx, shield.Request{
+		Want: shield.Stream, Method: http.MethodGet, Phase: failure.Stream, Header: header,
+	})
+}
+
+// Subscription returns the opening of subscriptions/listen, which each time is a request of its own.
+func (s *Streamable) Subscription(request func() *Request) Opening {
+	return func(ctx context.Context, _ string) (*shield.Answer, error) {
+		answer, err := s.post(ctx, request())
+		if err == nil && !answer.Streaming() {
+			answer.Close()
+			return nil, &failure.Error{Failure: failure.Failure{
+				Class: failure.Protocol, Phase: failure.Stream, Reason: failure.ProtocolError, Sent: true,
+			}}
+		}
+		return answer, err
+	}
+}
+
+// Keep keeps a standing stream open until the wire closes or the server shows that it has none. alive asks the server
+// for a sign of life on another exchange.
+func (s *Streamable) Keep(open Opening, alive func(context.Context) error) {
+	k := &keeper{wire: s, open: open, alive: alive, delay: minStreamDelay}
+	s.run(k.keep)
+}
+
+// keeper is the state of one standing stream.
+type keeper struct {
+	wire    *Streamable
+	open    Opening
+	alive   func(context.Context) error
+	lastID  string
+	opened  bool // it was open before
+	refused int
+	delay   time.Duration
+}
+
+func (k *keeper) keep() {
+	ctx := k.wire.life
+	for ctx.Err() == nil {
+		answer, err := k.open(ctx, k.lastID)
+		if ctx.Err() != nil {
+			if err == nil {
+				answer.Close()
+			}
+			return
+		}
+		if err != nil {
+			if !k.again(ctx, err) {
+				return
+			}
+		} else if !k.listen(answer) {
+			return
+		}
+		if pause(ctx, jittered(k.delay)) != nil {
+			return
+		}
+	}
+}
+
+// again decides what a refused stream means, and reports whether it is asked for again.
+func (k *keeper) again(ctx context.Context, err error) bool {
+	var f *failure.Error
+	if !errors.As(err, &f) {
+		return false
+	}
+	switch {
+	case f.Class == failure.SessionLost:
+		// Some servers answer 404 to every GET. A request tells the one from the other.
+		if lostErr := k.alive(ctx); sessionLost(lostErr) {
+			k.wire.tellLost(lostErr)
+		}
+		return false
+	case f.Class == failure.Transport && !f.Sent && k.opened:
+		if k.refused++; k.refused >= refusedTries {
+			k.wire.tellLost(err)
+			return false
+		}
+	case f.Class == failure.RateLimit:
+		k.delay = max(k.delay, f.RetryAfter)
+		return true
+	case f.HTTPStatus == http.StatusConflict && k.opened: // it has not yet noticed the end of the former one
+	case !passing(err) && f.HTTPStatus != http.StatusRequestTimeout:
+		return false
+	}
+	k.longer()
+	return true
+}
+
+func (k *keeper) longer() { k.delay = min(2*k.delay, maxStreamDelay) }
+
+// listen reads a stream to its end, and reports whether it is to be opened again.
+func (k *keeper) listen(answer *shield.Answer) bool {
+	defer answer.Close()
+	if k.opened {
+		k.wire.watch.ListChanged() // whatever was said while it was closed
+	}
+	k.opened, k.refused = true, 0
+	begun := time.Now()
+	useful := k.hear(answer)
+	if id := answer.LastEventID(); id != "" {
+		k.lastID = id
+	}
+	if time.Since(begun) >= settledStream {
+		k.delay = minStreamDelay
+	} else {
+		k.longer()
+	}
+	if told, ok := answer.Retry(); ok {
+		k.delay = max(min(told, maxStreamDelay), k.delay)
+	}
+	return useful
+}
+
+// hear deals with the messages of a stream. It reports false when the server says that it will bring nothing.
+func (k *keeper) hear(answer *shield.Answer) bool {
+	for {
+		m, err := answer.Next()
+		switch {
+		case err != nil:
+			return true
+		case m.IsResponse():
+			_, refused := m.Fault()
+			return !refused // a result ends a subscription in order
+		case m.Method == "notifications/subscriptions/acknowledged" && !grants(m.Params):
+			return false
+		}
+		_ = k.wire.hear(m, nil) // only requests are ended by errors
+	}
+}
+
+// grants reports whether an acknowledgement covers changes of the tools.
+func grants(params json.RawMessage) bool {
+	o, err := rpc.ParseObject(params)
+	if err != nil {
+		return false
+	}
+	granted, err := rpc.ParseObject(o.Get("notifications"))
+	return err == nil && string(granted.Get("toolsListChanged")) == "true"
+}

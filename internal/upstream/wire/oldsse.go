@@ -1,0 +1,253 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/rpc"
+	"github.com/mooring-dev/mooring/internal/upstream/shield"
+)
+
+// OldSSE is the HTTP+SSE transport of 2024-11-05: one GET stream brings everything, POSTs to an endpoint that the
+// stream's first event names carry everything. The stream is the session: its end is the end.
+type OldSSE struct {
+	*peer
+	http     *shield.Client
+	endpoint *url.URL // holds the session id: a credential
+
+	mu      sync.Mutex
+	version string
+	waiting map[string]*waiter
+	ended   error // why nothing comes any more
+}
+
+// waiter is one request whose response is to come on the stream.
+type waiter struct {
+	request *Request
+	done    chan outcome
+}
+
+type outcome struct {
+	message rpc.Message
+	err     error
+}
+
+// OpenOldSSE opens the stream and waits for the endpoint event. base is the URL of the stream. The wire owns client
+// once there is no error.
+func OpenOldSSE(ctx context.Context, client *shield.Client, base *url.URL, watch session.Observer) (*OldSSE, error) {
+	o := &OldSSE{peer: newPeer(watch), http: client, waiting: map[string]*waiter{}}
+	o.reply = func(ctx context.Context, body []byte) error { return o.Notify(ctx, failure.Stream, body) }
+	// The stream outlives ctx, but until the endpoint is known ctx ends it.
+	standing, cancel := context.WithCancelCause(o.life)
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	answer, err := o.open(standing, base)
+	if !stop() && err == nil {
+		answer.Close()
+		err = context.Cause(ctx)
+	}
+	if ctx.Err() != nil {
+		err = shield.Ended(ctx, failure.Connect, true, "no endpoint event came")
+	}
+	if err != nil {
+		cancel(nil)
+		o.finish()
+		return nil, err
+	}
+	o.run(func() { o.read(answer) })
+	return o, nil
+}
+
+func (o *OldSSE) open(ctx context.Context, base *url.URL) (*shield.Answer, error) {
+	answer, err := o.http.Do(ctx, shield.Request{Want: shield.Stream, Method: http.MethodGet, Phase: failure.Connect})
+	if err != nil {
+		return nil, err
+	}
+	for {
+		event, err := answer.NextEvent()
+		if err != nil {
+			answer.Close()
+			return nil, err
+		}
+		if event.Type != "endpoint" {
+			continue
+		}
+		if o.endpoint, err = base.Parse(string(event.Data)); err != nil {
+			answer.Close()
+			return nil, &failure.Error{Failure: failure.Failure{
+				Class: failure.Protocol, Phase: failure.Connect, Reason: failure.ProtocolError, Sent: true,
+				Detail: "an endpoint event that is no URL",
+			}}
+		}
+		return answer, nil
+	}
+}
+
+// read deals with the stream until it ends, and with it everything.
+func (o *OldSSE) read(answer *shield.Answer) {
+	defer answer.Close()
+	for {
+		event, err := answer.NextEvent()
+		if err != nil {
+			o.fail(err)
+			return
+		}
+		messages, err := rpc.Parse(event.Data)
+		if event.Type != "message" || err != nil {
+			continue // whose it was cannot be known
+		}
+		for _, m := range messages {
+			o.route(m)
+		}
+	}
+}
+
+func (o *OldSSE) route(m rpc.Message) {
+	if m.IsResponse() {
+		var id string
+		if json.Unmarshal(m.ID, &id) == nil {
+			o.settle(id, outcome{message: m})
+		}
+		return
+	}
+	w := o.concerned(m)
+	if w == nil {
+		_ = o.hear(m, nil)
+		return
+	}
+	if err := o.hear(m, w.request); err != nil {
+		o.settle(w.request.ID, outcome{err: err})
+	}
+}
+
+// concerned finds the request that a notification is about.
+func (o *OldSSE) concerned(m rpc.Message) *waiter {
+	member := map[string]string{
+		"notifications/progress": "progressToken", "notifications/cancelled": "requestId",
+	}[m.Method]
+	params, err := rpc.ParseObject(m.Params)
+	var id string
+	if member == "" || err != nil || json.Unmarshal(params.Get(member), &id) != nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.waiting[id]
+}
+
+// settle gives a request its outcome; one that nobody waits for is dropped.
+func (o *OldSSE) settle(id string, out outcome) {
+	o.mu.Lock()
+	w := o.waiting[id]
+	delete(o.waiting, id)
+	o.mu.Unlock()
+	if w != nil {
+		w.done <- out
+	}
+}
+
+// fail ends every request: the stream is gone.
+func (o *OldSSE) fail(err error) {
+	o.mu.Lock()
+	o.ended = err
+	all := o.waiting
+	o.waiting = map[string]*waiter{}
+	o.mu.Unlock()
+	for _, w := range all {
+		w.done <- outcome{err: o.gone(w.request.Phase, true)}
+	}
+	o.tellLost(err)
+}
+
+func (o *OldSSE) gone(phase failure.Phase, sent bool) error {
+	return &failure.Error{Failure: failure.Failure{
+		Class: failure.Transport, Phase: phase, Reason: failure.ConnectionLost, Sent: sent,
+		Detail: "the event stream ended",
+	}, Cause: shield.ErrEnded}
+}
+
+// Exchange implements Wire.
+func (o *OldSSE) Exchange(ctx context.Context, r *Request) (rpc.Message, error) {
+	m, err := o.exchange(ctx, r)
+	o.abandon(ctx, r, err, o.Notify)
+	return m, err
+}
+
+func (o *OldSSE) exchange(ctx context.Context, r *Request) (rpc.Message, error) {
+	ctx, cancel := o.bind(ctx)
+	defer cancel()
+	w := &waiter{request: r, done: make(chan outcome, 1)}
+	o.mu.Lock()
+	ended := o.ended != nil
+	if !ended {
+		o.waiting[r.ID] = w
+	}
+	o.mu.Unlock()
+	if ended {
+		return rpc.Message{}, o.gone(r.Phase, false)
+	}
+	defer o.forget(r.ID)
+	// The response may come before the POST is acknowledged, and some servers acknowledge it last.
+	o.run(func() {
+		if err := o.post(ctx, r.Phase, rpc.Request(r.ID, r.Method, r.Params)); err != nil {
+			o.settle(r.ID, outcome{err: err})
+		}
+	})
+	select {
+	case out := <-w.done:
+		return out.message, out.err
+	case <-ctx.Done():
+		return rpc.Message{}, shield.Ended(ctx, r.Phase, true, "")
+	}
+}
+
+func (o *OldSSE) forget(id string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.waiting, id)
+}
+
+func (o *OldSSE) post(ctx context.Context, phase failure.Phase, body []byte) error {
+	header := http.Header{}
+	o.mu.Lock()
+	if o.version != "" {
+		header.Set(headerVersion, o.version)
+	}
+	o.mu.Unlock()
+	answer, err := o.http.Do(ctx, shield.Request{
+		Want: shield.Acceptance, Method: http.MethodPost, URL: o.endpoint, Header: header, Body: body, Phase: phase,
+		Session: true,
+	})
+	if err != nil {
+		return err
+	}
+	answer.Close()
+	return nil
+}
+
+// Notify implements Wire.
+func (o *OldSSE) Notify(ctx context.Context, phase failure.Phase, body []byte) error {
+	ctx, cancel := o.bind(ctx)
+	defer cancel()
+	return o.post(ctx, phase, body)
+}
+
+// Agree implements Wire.
+func (o *OldSSE) Agree(version string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.version = version
+}
+
+// HasSession implements Wire: the stream is one.
+func (o *OldSSE) HasSession() bool { return true }
+
+// Close implements Wire. The end of the stream tells the server.
+func (o *OldSSE) Close() {
+	o.finish()
+	o.http.Close()
+}

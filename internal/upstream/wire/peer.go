@@ -1,0 +1,170 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/rpc"
+)
+
+// errClosed is the cause of everything that Close ends.
+var errClosed = &failure.Error{Failure: failure.Failure{
+	Class: failure.Transport, Reason: failure.ConnectionLost, Detail: "the session was closed",
+}}
+
+// peer is what both transports share: their life, and the way they deal with what a server says unasked.
+type peer struct {
+	watch session.Observer
+	// reply sends a response to the server; nil where the protocol knows no responses of clients.
+	reply func(ctx context.Context, body []byte) error
+
+	life    context.Context
+	end     context.CancelCauseFunc
+	replies chan struct{}
+	lost    sync.Once
+
+	gate    sync.Mutex
+	over    bool // nothing starts any more
+	running sync.WaitGroup
+}
+
+func newPeer(watch session.Observer) *peer {
+	life, end := context.WithCancelCause(context.Background())
+	return &peer{watch: watch, life: life, end: end, replies: make(chan struct{}, maxReplies)}
+}
+
+// bind returns ctx as bounded by the life of the wire, too.
+func (p *peer) bind(ctx context.Context) (context.Context, context.CancelFunc) {
+	bound, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(p.life, func() { cancel(context.Cause(p.life)) })
+	return bound, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// run starts a goroutine that Close waits for. After Close it starts nothing.
+func (p *peer) run(work func()) {
+	p.gate.Lock()
+	defer p.gate.Unlock()
+	if p.over {
+		return
+	}
+	p.running.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				p.tellLost(&failure.Error{
+					Failure: failure.Failure{
+						Class: failure.Unknown, Phase: failure.Stream, Reason: failure.UnknownFailure,
+						Detail: "internal error",
+					},
+					Cause: fmt.Errorf("panic: %v\n%s", v, debug.Stack()),
+				})
+			}
+		}()
+		work()
+	})
+}
+
+// tellLost tells the observer, once and not of our own closing, that the connection is dead.
+func (p *peer) tellLost(err error) {
+	if p.life.Err() == nil {
+		p.lost.Do(func() { p.watch.Lost(err) })
+	}
+}
+
+// finish ends the life and waits for what it ran.
+func (p *peer) finish() {
+	p.gate.Lock()
+	p.over = true
+	p.gate.Unlock()
+	p.end(errClosed)
+	p.running.Wait()
+}
+
+// hear deals with a message that is no response. r is the request on whose exchange it came, or which it names; nil if
+// there is none. The error ends that request.
+func (p *peer) hear(m rpc.Message, r *Request) error {
+	if m.IsRequest() {
+		p.serve(m)
+		return nil
+	}
+	switch m.Method {
+	case "notifications/tools/list_changed":
+		p.watch.ListChanged()
+	case "notifications/progress":
+		if r != nil && r.Progress != nil && names(m.Params, "progressToken", r.ID) {
+			r.Progress(m.Params)
+		}
+	case "notifications/cancelled":
+		if r != nil && names(m.Params, "requestId", r.ID) {
+			return &failure.Error{Failure: failure.Failure{
+				Class: failure.Protocol, Phase: r.Phase, Reason: failure.ProtocolError, Sent: true,
+				Detail: "the server cancelled the request",
+			}}
+		}
+	}
+	return nil
+}
+
+// serve answers a server's request. Mooring offers nothing that a server could ask for, but it is there.
+func (p *peer) serve(m rpc.Message) {
+	if p.reply == nil {
+		return
+	}
+	body := rpc.Refusal(m.ID, rpc.MethodNotFound, "method not found")
+	if m.Method == "ping" {
+		body = rpc.Reply(m.ID, json.RawMessage(`{}`))
+	}
+	select {
+	case p.replies <- struct{}{}:
+	default:
+		return
+	}
+	p.run(func() {
+		defer func() { <-p.replies }()
+		ctx, cancel := context.WithTimeout(p.life, replyTimeout)
+		defer cancel()
+		_ = p.reply(ctx, body) // a server that does not take an answer has its own trouble
+	})
+}
+
+// abandon tells the server, while nobody waits for it, that a call is no longer waited for: its caller's ctx ended.
+// Whatever the server answers to that, the call is over.
+func (p *peer) abandon(ctx context.Context, r *Request, err error, notify notifier) {
+	var f *failure.Error
+	if err == nil || ctx.Err() == nil || r.Phase != failure.Call || errors.As(err, &f) && !f.Sent {
+		return
+	}
+	params := `{"requestId":"` + r.ID + `","reason":"the caller no longer waits"}`
+	p.run(func() {
+		ctx, cancel := context.WithTimeout(p.life, cancelTimeout)
+		defer cancel()
+		_ = notify(ctx, failure.Call, rpc.Notification("notifications/cancelled", json.RawMessage(params)))
+	})
+}
+
+// notifier is the method Notify of a wire.
+type notifier func(ctx context.Context, phase failure.Phase, body []byte) error
+
+// names reports whether a member of params is this text.
+func names(params json.RawMessage, member, text string) bool {
+	o, err := rpc.ParseObject(params)
+	if err != nil {
+		return false
+	}
+	var got string
+	return json.Unmarshal(o.Get(member), &got) == nil && got == text
+}
+
+// sessionLost reports whether a fault says that the server forgot the session.
+func sessionLost(err error) bool {
+	var f *failure.Error
+	return errors.As(err, &f) && f.Class == failure.SessionLost
+}

@@ -1,0 +1,216 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/rpc"
+	"github.com/mooring-dev/mooring/internal/upstream/shield"
+)
+
+// Streamable is the Streamable HTTP transport, of either era.
+type Streamable struct {
+	*peer
+	http   *shield.Client
+	modern bool
+
+	mu sync.Mutex
+	guarded
+}
+
+type guarded struct {
+	version string
+	session string // the server's session id: a credential
+	gone    bool   // the server forgot the session
+}
+
+// NewStreamable returns a wire over client, which it closes in the end. modern tells the era.
+func NewStreamable(client *shield.Client, watch session.Observer, modern bool) *Streamable {
+	s := &Streamable{peer: newPeer(watch), http: client, modern: modern}
+	if !modern { // servers of the modern era ask nothing of clients outside of results
+		s.reply = func(ctx context.Context, body []byte) error { return s.Notify(ctx, failure.Stream, body) }
+	}
+	return s
+}
+
+// Agree implements Wire.
+func (s *Streamable) Agree(version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version = version
+}
+
+// HasSession implements Wire.
+func (s *Streamable) HasSession() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.session != ""
+}
+
+// adopt takes the session id of a good answer to initialize; one that could not be sent back is none.
+func (s *Streamable) adopt(id string) {
+	for _, b := range []byte(id) {
+		if b < 0x21 || b > 0x7e {
+			return
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session = id
+}
+
+// header returns the headers of a request, and whether they hold a session id.
+func (s *Streamable) header(extra http.Header) (http.Header, bool) {
+	h := extra.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.version != "" {
+		h.Set(headerVersion, s.version)
+	}
+	if s.session != "" {
+		h.Set(headerSession, s.session)
+	}
+	return h, s.session != ""
+}
+
+// do makes an exchange and notes when the server says that it forgot the session.
+func (s *Streamable) do(ctx context.Context, r shield.Request) (*shield.Answer, error) {
+	r.Header, r.Session = s.header(r.Header)
+	answer, err := s.http.Do(ctx, r)
+	if sessionLost(err) {
+		s.mu.Lock()
+		s.gone = true
+		s.mu.Unlock()
+	}
+	return answer, err
+}
+
+// Exchange implements Wire.
+func (s *Streamable) Exchange(ctx context.Context, r *Request) (rpc.Message, error) {
+	m, err := s.exchange(ctx, r)
+	if !s.modern { // where the closing of the exchange is the word for it
+		s.abandon(ctx, r, err, s.Notify)
+	}
+	return m, err
+}
+
+func (s *Streamable) exchange(ctx context.Context, r *Request) (rpc.Message, error) {
+	ctx, cancel := s.bind(ctx)
+	defer cancel()
+	answer, err := s.post(ctx, r)
+	if err != nil {
+		return answered(err, r.ID)
+	}
+	defer answer.Close()
+	m, err := s.await(answer, r)
+	if id := answer.LastEventID(); errors.Is(err, shield.ErrEnded) && id != "" && !s.modern && ctx.Err() == nil {
+		return s.resume(ctx, r, answer, err)
+	}
+	if err == nil && r.Method == "initialize" && m.Error == nil {
+		s.adopt(answer.Header.Get(headerSession))
+	}
+	return m, err
+}
+
+func (s *Streamable) post(ctx context.Context, r *Request) (*shield.Answer, error) {
+	header := r.Header.Clone()
+	if s.modern {
+		if header == nil {
+			header = http.Header{}
+		}
+		header.Set(headerMethod, r.Method)
+	}
+	return s.do(ctx, shield.Request{
+		Want: shield.Messages, Method: http.MethodPost, Header: header, Phase: r.Phase,
+		Body: rpc.Request(r.ID, r.Method, r.Params),
+	})
+}
+
+// answered finds the response in the body of an error answer: servers send JSON-RPC errors with a 4xx or 5xx, and the
+// specification of 2026-07-28 demands it. What HTTP itself means by a status comes first.
+func answered(err error, id string) (rpc.Message, error) {
+	var f *failure.Error
+	if !errors.As(err, &f) || f.Class != failure.Protocol && f.Class != failure.Server {
+		return rpc.Message{}, err
+	}
+	messages, parseErr := rpc.Parse(shield.BodyOf(err))
+	if parseErr != nil {
+		return rpc.Message{}, err
+	}
+	for _, m := range messages {
+		if _, ok := m.Fault(); ok && m.Answers(id) {
+			return m, nil
+		}
+	}
+	return rpc.Message{}, err
+}
+
+// await reads an answer until the response to r.
+func (s *Streamable) await(answer *shield.Answer, r *Request) (rpc.Message, error) {
+	for {
+		m, err := answer.Next()
+		if err != nil {
+			return rpc.Message{}, err
+		}
+		if !m.IsResponse() {
+			if err := s.hear(m, r); err != nil {
+				return rpc.Message{}, err
+			}
+			continue
+		}
+		switch {
+		case m.Answers(r.ID):
+			return m, nil
+		case answer.Streaming(): // late, or nobody's
+		case m.ID == nil && m.Error != nil: // it could not tell whose error it is; there is only one
+			return m, nil
+		default:
+			return rpc.Message{}, &failure.Error{Failure: failure.Failure{
+				Class: failure.Protocol, Phase: r.Phase, Reason: failure.ProtocolError, Sent: true,
+				Detail: "an answer to another request",
+			}}
+		}
+	}
+}
+
+// Notify implements Wire.
+func (s *Streamable) Notify(ctx context.Context, phase failure.Phase, body []byte) error {
+	ctx, cancel := s.bind(ctx)
+	defer cancel()
+	answer, err := s.do(ctx, shield.Request{
+		Want: shield.Acceptance, Method: http.MethodPost, Phase: phase, Body: body,
+	})
+	if err != nil {
+		return err
+	}
+	answer.Close()
+	return nil
+}
+
+// Close implements Wire: the session is deleted on the server, unless it is gone there.
+func (s *Streamable) Close() {
+	s.finish()
+	defer s.http.Close()
+	s.mu.Lock()
+	over := s.session == "" || s.gone
+	s.gone = true
+	s.mu.Unlock()
+	if over {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deleteTimeout)
+	defer cancel()
+	answer, err := s.do(ctx, shield.Request{
+		Want: shield.Acceptance, Method: http.MethodDelete, Phase: failure.Stream,
+	})
+	if err == nil {
+		answer.Close()
+	}
+}
