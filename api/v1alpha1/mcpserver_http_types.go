@@ -135,6 +135,7 @@ type OAuthClientCredentials struct {
 
 // ClientID is an OAuth client identifier. Exactly one of value and secretKeyRef is set.
 //
+// +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule=`has(self.value) != has(self.secretKeyRef)`,message=`set exactly one of value and secretKeyRef`
 type ClientID struct {
 	// value is the identifier in clear.

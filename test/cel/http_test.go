@@ -149,7 +149,11 @@ var httpRefusals = []refused{
 		`"https://id.example.com", clientID: {value: me, secretKeyRef: {name: gh, key: id}}, clientSecret: ` + gh + `}}`),
 		invalid("spec.http.auth.oauthClientCredentials.clientID", valueOrRef)},
 	{"no client ID", httpsWith(`auth: {oauthClientCredentials: {tokenURL: "https://id.example.com", clientID: {}, ` +
-		`clientSecret: ` + gh + `}}`), invalid("spec.http.auth.oauthClientCredentials.clientID", valueOrRef)},
+		`clientSecret: ` + gh + `}}`), []string{
+		"spec.http.auth.oauthClientCredentials.clientID: Invalid value: " + valueOrRef,
+		"spec.http.auth.oauthClientCredentials.clientID: Invalid value: 0: spec.http.auth.oauthClientCredentials.clientID " +
+			"in body should have at least 1 properties",
+	}},
 	{"TLS over http", `http: {url: "http://mcp.example.com", tls: {serverName: a.example}}`,
 		invalid("spec.http.tls", tlsPlain)},
 	{"empty TLS", httpsWith(`tls: {}`), []string{

@@ -30,6 +30,10 @@ var (
 	// does.
 	restConfig *rest.Config
 	k8s        client.Client
+
+	// kubectlPath and kubeconfigText let a test speak to the API server as a person does.
+	kubectlPath    string
+	kubeconfigText []byte
 )
 
 func TestMain(m *testing.M) {
@@ -58,6 +62,7 @@ func run(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, "start the control plane:", err)
 		return 1
 	}
+	kubectlPath, kubeconfigText = filepath.Join(assets, "kubectl"), env.KubeConfig
 	if err := connect(); err != nil {
 		fmt.Fprintln(os.Stderr, "connect to the control plane:", err)
 		return 1
@@ -79,13 +84,14 @@ func connect() error {
 	return k8s.Create(context.Background(), ns)
 }
 
-// controlPlane finds the folder that holds etcd and kube-apiserver: KUBEBUILDER_ASSETS, or bin/ of the repository.
+// controlPlane finds the folder that holds etcd, kube-apiserver and kubectl: KUBEBUILDER_ASSETS, or bin/ of the
+// repository.
 func controlPlane() (string, error) {
 	dir := os.Getenv("KUBEBUILDER_ASSETS")
 	if dir == "" {
 		dir = filepath.Join("..", "..", "bin")
 	}
-	for _, binary := range []string{"etcd", "kube-apiserver"} {
+	for _, binary := range []string{"etcd", "kube-apiserver", "kubectl"} {
 		if _, err := os.Stat(filepath.Join(dir, binary)); err != nil {
 			return "", fmt.Errorf("no control plane for the tests in %s: run `make controlplane`, "+
 				"or set KUBEBUILDER_ASSETS: %w", dir, err)
