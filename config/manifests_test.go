@@ -1,0 +1,229 @@
+// Copyright The Mooring Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package config_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/mooring-dev/mooring/config"
+)
+
+// patience bounds the wait for what an idle API server does within milliseconds.
+const patience = 30 * time.Second
+
+const owner = client.FieldOwner("config-test")
+
+// warnings collects what the API server warns of, pod security included.
+type warnings struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (w *warnings) HandleWarningHeaderWithContext(_ context.Context, _ int, _, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.said = append(w.said, text)
+}
+
+// startControlPlane returns the configuration of an administrator, and of one whose warnings are kept.
+func startControlPlane(t *testing.T) (*rest.Config, *warnings) {
+	t.Helper()
+	assets := os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" {
+		assets = filepath.Join("..", "bin")
+	}
+	environment := &envtest.Environment{BinaryAssetsDirectory: assets}
+	t.Cleanup(func() {
+		if err := environment.Stop(); err != nil {
+			t.Errorf("control plane: %v", err)
+		}
+	})
+	admin, err := environment.Start()
+	if err != nil {
+		t.Fatalf("control plane (make controlplane puts it into bin/): %v", err)
+	}
+	kept := &warnings{}
+	admin.WarningHandlerWithContext = kept
+	return admin, kept
+}
+
+// manifests reads the objects of all files below the folders; kustomizations are left out.
+func manifests(t *testing.T, dirs ...string) []*unstructured.Unstructured {
+	t.Helper()
+	var all []*unstructured.Unstructured
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(file) != ".yaml" || entry.Name() == "kustomization.yaml" {
+				return err
+			}
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			o := &unstructured.Unstructured{}
+			all = append(all, o)
+			return yaml.UnmarshalStrict(raw, &o.Object)
+		})
+		if err != nil {
+			t.Fatalf("manifests of %s: %v", dir, err)
+		}
+	}
+	return all
+}
+
+func apply(t *testing.T, c client.Client, objects ...*unstructured.Unstructured) {
+	t.Helper()
+	for _, o := range objects {
+		if err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(o), owner); err != nil {
+			t.Fatalf("apply %s %s: %v", o.GetKind(), o.GetName(), err)
+		}
+	}
+}
+
+func TestManifestsApply(t *testing.T) {
+	admin, warned := startControlPlane(t)
+	direct, err := client.New(admin, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.WithFieldValidation(direct, metav1.FieldValidationStrict)
+
+	crds, err := config.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, c, crds...)
+	established(t, c, crds)
+	access, err := config.Access()
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, c, access...)
+	apply(t, c, manifests(t, "manager")...)
+	for _, sample := range manifests(t, "samples") {
+		sample.SetNamespace("default")
+		apply(t, c, sample)
+	}
+	if len(warned.said) > 0 {
+		t.Errorf("the API server warns: %q", warned.said)
+	}
+	t.Run("rights of the manager", func(t *testing.T) { testRights(t, admin, c) })
+}
+
+// established waits until the API server serves the kinds that the CRDs define.
+func established(t *testing.T, c client.Client, crds []*unstructured.Unstructured) {
+	t.Helper()
+	for _, crd := range crds {
+		NewWithT(t).Eventually(func(g Gomega) {
+			g.Expect(c.Get(t.Context(), client.ObjectKeyFromObject(crd), crd)).To(Succeed())
+			conditions, _, err := unstructured.NestedSlice(crd.Object, "status", "conditions")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(conditions).To(ContainElement(
+				And(HaveKeyWithValue("type", "Established"), HaveKeyWithValue("status", "True"))))
+		}, patience).Should(Succeed())
+	}
+}
+
+// testRights asks the API server what the manager may do: what its work needs, and no Secret before it is bound.
+func testRights(t *testing.T, admin *rest.Config, c client.Client) {
+	clients, err := kubernetes.NewForConfig(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	may := func(namespace, verb, group, resource, subresource string) bool {
+		review, err := clients.AuthorizationV1().SubjectAccessReviews().Create(t.Context(),
+			&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: "system:serviceaccount:" + config.Namespace + ":" + config.ManagerServiceAccount,
+				ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource,
+				},
+			}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return review.Status.Allowed
+	}
+	for _, verb := range []string{"get", "list", "watch"} {
+		if !may("default", verb, "mooring.dev", "mcpservers", "") {
+			t.Errorf("the manager may not %s mcpservers", verb)
+		}
+		if may("default", verb, "", "secrets", "") {
+			t.Errorf("the manager may %s secrets without being bound to", verb)
+		}
+	}
+	for _, verb := range []string{"create", "update", "delete"} {
+		if may("default", verb, "mooring.dev", "mcpservers", "") {
+			t.Errorf("the manager may %s mcpservers, which are the user's", verb)
+		}
+	}
+	if !may("default", "patch", "mooring.dev", "mcpservers", "status") {
+		t.Error("the manager may not patch the status of mcpservers")
+	}
+	if !may(config.Namespace, "create", "coordination.k8s.io", "leases", "") {
+		t.Error("the manager may not create its lease")
+	}
+	if may("default", "create", "coordination.k8s.io", "leases", "") {
+		t.Error("the manager may create leases outside of its namespace")
+	}
+
+	binding, err := config.SecretReader("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, c, binding)
+	for _, verb := range []string{"get", "list", "watch"} {
+		NewWithT(t).Eventually(func() bool { return may("default", verb, "", "secrets", "") }, patience).
+			Should(BeTrue(), "bound, the manager may "+verb+" secrets")
+		if may("kube-system", verb, "", "secrets", "") {
+			t.Errorf("bound in one namespace, the manager may %s secrets of another", verb)
+		}
+	}
+}
+
+func TestKustomizationsNameEveryFile(t *testing.T) {
+	for _, dir := range []string{"rbac", "manager", "samples", filepath.Join("rbac", "secret-reader")} {
+		raw, err := os.ReadFile(filepath.Join(dir, "kustomization.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kustomization struct {
+			Resources []string `json:"resources"`
+		}
+		if err := yaml.Unmarshal(raw, &kustomization); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var named []string
+		for _, entry := range entries {
+			if strings.HasSuffix(entry.Name(), ".yaml") && entry.Name() != "kustomization.yaml" {
+				named = append(named, entry.Name())
+			}
+		}
+		slices.Sort(kustomization.Resources)
+		if !slices.Equal(named, kustomization.Resources) {
+			t.Errorf("%s: files %q, kustomization names %q", dir, named, kustomization.Resources)
+		}
+	}
+}
