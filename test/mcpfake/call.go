@@ -41,7 +41,12 @@ func toolName(params json.RawMessage) string {
 // call answers tools/call in the form that the era and the encoding ask for.
 func (x *Exchange) call(mutate func(*Answer)) {
 	s := x.Server
+	s.mu.Lock()
+	_, known := s.lookup(x.Request.Tool)
+	s.mu.Unlock()
 	switch {
+	case !known:
+		x.write(mutated(x.unknownTool(), mutate))
 	case s.opt.era == OldSSE:
 		x.callOld(mutate)
 	case s.opt.encoding == JSON && !x.shape.stream:
@@ -130,9 +135,8 @@ func (x *Exchange) run(ctx context.Context, notify func([]byte)) *Answer {
 	c := &Invocation{Context: ctx, Tool: x.Request.Tool, Arguments: p.Arguments, Meta: p.Meta, Nth: 1,
 		notify: notify, server: s}
 	run, known := x.begin(c, cancel)
-	if !known {
-		a.Error = &RPCError{Code: -32602, Message: "unknown tool: " + x.Request.Tool}
-		return a
+	if !known { // removed a moment ago
+		return x.unknownTool()
 	}
 	result, err := run(c)
 	gone := c.Err() != nil
@@ -151,6 +155,14 @@ func (x *Exchange) run(ctx context.Context, notify func([]byte)) *Answer {
 	return a
 }
 
+func (x *Exchange) unknownTool() *Answer {
+	a := &Answer{ID: x.msg.ID, Error: &RPCError{Code: -32602, Message: "unknown tool: " + x.Request.Tool}}
+	if x.isModern() {
+		a.Status = http.StatusBadRequest
+	}
+	return a
+}
+
 // begin counts the run and makes it cancellable by its id.
 func (x *Exchange) begin(c *Invocation, cancel context.CancelCauseFunc) (func(*Invocation) (json.RawMessage, error), bool) {
 	s := x.Server
@@ -164,7 +176,7 @@ func (x *Exchange) begin(c *Invocation, cancel context.CancelCauseFunc) (func(*I
 	st.executions[c.Tool]++
 	st.InFlight++
 	st.Peak = max(st.Peak, st.InFlight)
-	c.Overlap = st.InFlight
+	c.Overlap, c.release = st.InFlight, s.release
 	if x.ses != nil {
 		c.Session = x.ses.id
 		x.ses.nth++

@@ -117,9 +117,9 @@ func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.cancel()
 	_ = s.http.Close()
-	s.ln.CutAll(false)
+	s.ln.CutAll(false) // before the handlers end, whose last words are not to be heard
+	s.cancel()
 	s.wg.Wait()
 }
 

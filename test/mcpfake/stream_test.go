@@ -204,6 +204,7 @@ func TestModernWire(t *testing.T) {
 		{"no meta", client.post(listBody, "Mcp-Protocol-Version", "2026-07-28"), 400, `"code":-32602`},
 		{"other method header", client.modern("tools/list", "", "Mcp-Method", "ping"), 400, `"code":-32020`},
 		{"no name header", client.modern("tools/call", `,"name":"echo"`), 400, `"code":-32020`},
+		{"unknown tool", client.modern("tools/call", `,"name":"nope"`, "Mcp-Name", "nope"), 400, `"code":-32602`},
 		{"initialize", client.post(initBody), 400, `"code":-32022,"message":"unsupported protocol version","data":{"requested":"2025-11-25","supported":["2026-07-28"]}`},
 		{"get", client.send(http.MethodGet, ""), 405, "Method Not Allowed"},
 		{"delete", client.send(http.MethodDelete, ""), 405, "Method Not Allowed"},

@@ -27,8 +27,9 @@ type Invocation struct {
 	Overlap   int // runs in flight when this one began, itself included
 	Nth       int // 1 for the first call of its session; always 1 in the modern era
 
-	notify func(data []byte)
-	server *Server
+	notify  func(data []byte)
+	server  *Server
+	release <-chan struct{}
 }
 
 // Send writes any JSON-RPC message to the call's own stream; without one (encoding JSON) it is lost.
@@ -46,12 +47,10 @@ func (c *Invocation) Progress(done, total int) {
 		meta.Token, done, total))
 }
 
-// Wait returns after d, or with false when the run is cancelled. With d = 0 it waits for Server.Release.
+// Wait returns after d, or with false when the run is cancelled. With d = 0 it waits for the first Server.Release
+// since the run began.
 func (c *Invocation) Wait(d time.Duration) bool {
-	s := c.server
-	s.mu.Lock()
-	release := s.release
-	s.mu.Unlock()
+	release := c.release
 	var after <-chan time.Time
 	if d > 0 {
 		t := time.NewTimer(d)

@@ -159,10 +159,8 @@ func reserve(a *net.TCPAddr) (int, error) {
 		return -1, fmt.Errorf("reserving the port: %w", err)
 	}
 	unix.CloseOnExec(fd)
-	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
-	if err == nil {
-		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
-	}
+	// Not SO_REUSEADDR: with it, another listener could take the port.
+	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
 	if err == nil {
 		err = unix.Bind(fd, sa)
 	}
