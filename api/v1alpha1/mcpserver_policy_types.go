@@ -6,20 +6,20 @@ import (
 
 // Timeouts bound the parts of a session's work.
 //
-// +kubebuilder:validation:XValidation:rule=`!has(self.call) || !has(self.callMax) || !self.call.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') || !self.callMax.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') || duration(self.callMax) >= duration(self.call)`,message=`callMax must not be below call`,fieldPath=`.callMax`
+// +kubebuilder:validation:XValidation:rule=`!has(self.call) || !has(self.callMax) || !self.call.matches(r'^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s)|[0-9]{1,8}([.][0-9]{1,9})?ms){1,4}$') || !self.callMax.matches(r'^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s)|[0-9]{1,8}([.][0-9]{1,9})?ms){1,4}$') || duration(self.callMax) >= duration(self.call)`,message=`callMax must not be below call`,fieldPath=`.callMax`
 type Timeouts struct {
 	// connect bounds one handshake: from dialling to the server's answer. From 1s to 10m; absent means 30s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('10m'))`,message=`connect must be a duration from 1s to 10m, such as 30s`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s)|[0-9]{1,8}([.][0-9]{1,9})?ms){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('10m'))`,message=`connect must be a duration from 1s to 10m, such as 30s`
 	Connect *metav1.Duration `json:"connect,omitempty"`
 
 	// list bounds one listing of all tools, all pages together. From 1s to 10m; absent means 60s.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('10m'))`,message=`list must be a duration from 1s to 10m, such as 60s`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s)|[0-9]{1,8}([.][0-9]{1,9})?ms){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('10m'))`,message=`list must be a duration from 1s to 10m, such as 60s`
 	List *metav1.Duration `json:"list,omitempty"`
 
 	// call bounds how long a call may be silent; progress from the server starts it anew. From 1s to 1h; absent
@@ -27,7 +27,7 @@ type Timeouts struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('1h'))`,message=`call must be a duration from 1s to 1h, such as 60s`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s)|[0-9]{1,8}([.][0-9]{1,9})?ms){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('1h'))`,message=`call must be a duration from 1s to 1h, such as 60s`
 	Call *metav1.Duration `json:"call,omitempty"`
 
 	// callMax bounds a call in all, however much progress it reports. From 1s to 24h and not below call; absent
@@ -35,7 +35,7 @@ type Timeouts struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('24h'))`,message=`callMax must be a duration from 1s to 24h, such as 15m`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s)|[0-9]{1,8}([.][0-9]{1,9})?ms){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('24h'))`,message=`callMax must be a duration from 1s to 24h, such as 15m`
 	CallMax *metav1.Duration `json:"callMax,omitempty"`
 }
 
@@ -71,7 +71,7 @@ type Recovery struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('1h'))`,message=`cooldown must be a duration from 1s to 1h, such as 30s`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s)|[0-9]{1,8}([.][0-9]{1,9})?ms){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('1h'))`,message=`cooldown must be a duration from 1s to 1h, such as 30s`
 	Cooldown *metav1.Duration `json:"cooldown,omitempty"`
 
 	// strikes is how many quarantines without an answer between retire the server. Absent means 3.
@@ -85,7 +85,7 @@ type Recovery struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) == duration('0s') || (duration(self) >= duration('10s') && duration(self) <= duration('24h')))`,message=`probeInterval must be 0s or a duration from 10s to 24h, such as 5m`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s)|[0-9]{1,8}([.][0-9]{1,9})?ms){1,4}$') && (duration(self) == duration('0s') || (duration(self) >= duration('10s') && duration(self) <= duration('24h')))`,message=`probeInterval must be 0s or a duration from 10s to 24h, such as 5m`
 	ProbeInterval *metav1.Duration `json:"probeInterval,omitempty"`
 }
 
@@ -111,7 +111,7 @@ type Sessions struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('24h'))`,message=`idleTimeout must be a duration from 1s to 24h, such as 10m`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s)|[0-9]{1,8}([.][0-9]{1,9})?ms){1,4}$') && (duration(self) >= duration('1s') && duration(self) <= duration('24h'))`,message=`idleTimeout must be a duration from 1s to 24h, such as 10m`
 	IdleTimeout *metav1.Duration `json:"idleTimeout,omitempty"`
 }
 
@@ -122,7 +122,7 @@ type Health struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('5s') && duration(self) <= duration('1h'))`,message=`interval must be a duration from 5s to 1h, such as 60s`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s)|[0-9]{1,8}([.][0-9]{1,9})?ms){1,4}$') && (duration(self) >= duration('5s') && duration(self) <= duration('1h'))`,message=`interval must be a duration from 5s to 1h, such as 60s`
 	Interval *metav1.Duration `json:"interval,omitempty"`
 }
 
@@ -165,7 +165,7 @@ type Tools struct {
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,7}([.][0-9]{1,3})?(h|m|s|ms)){1,4}$') && (duration(self) >= duration('10s') && duration(self) <= duration('24h'))`,message=`refreshInterval must be a duration from 10s to 24h, such as 10m`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([0-9]{1,5}([.][0-9]{1,9})?(h|m|s)|[0-9]{1,8}([.][0-9]{1,9})?ms){1,4}$') && (duration(self) >= duration('10s') && duration(self) <= duration('24h'))`,message=`refreshInterval must be a duration from 10s to 24h, such as 10m`
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
 
 	// pin says what happens when the server changes its tools: None, TrustOnFirstUse or Strict. Absent means None.

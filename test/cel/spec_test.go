@@ -39,7 +39,8 @@ var specAcceptances = []accepted{
 	{"stdio with everything", stdio(`args: [--root, "$(ROOT)", ""], env: [{name: HOME, value: /tmp}, {name: _KEY1, ` +
 		`valueFrom: ` + gh + `}], resources: {requests: {cpu: 100m, memory: 64Mi}, limits: {memory: 1Gi}}`)},
 	{"image by digest", `stdio: {image: "registry.example:5000/a/b@sha256:` + digest + `", command: [server]}`},
-	{"variables", with(`variables: [{name: ORG, value: acme}, {name: _x9, value: ""}, {name: KEY, valueFrom: ` + gh + `}]`)},
+	{"variables", with(`variables: [{name: ORG, value: acme}, {name: _x9, value: ""}, {name: KEY, ` +
+		`valueFrom: ` + gh + `}]`)},
 	{"disabled", with(`disabled: true`)},
 	{"enabled in so many words", with(`disabled: false`)},
 	{"level Project", with(`level: Project`)},
@@ -72,7 +73,8 @@ var specRefusals = []refused{
 	{"env in clear and from a Secret", stdio(`env: [{name: K, value: v, valueFrom: ` + gh + `}]`),
 		invalid("spec.stdio.env[0]", valueOrFrom)},
 	{"env without a value", stdio(`env: [{name: K}]`), invalid("spec.stdio.env[0]", valueOrFrom)},
-	{"env name with a hyphen", stdio(`env: [{name: MY-KEY, value: v}]`), invalidValue("spec.stdio.env[0].name", "MY-KEY", nameForm)},
+	{"env name with a hyphen", stdio(`env: [{name: MY-KEY, value: v}]`),
+		invalidValue("spec.stdio.env[0].name", "MY-KEY", nameForm)},
 	{"variable in clear and from a Secret", with(`variables: [{name: K, value: v, valueFrom: ` + gh + `}]`),
 		invalid("spec.variables[0]", valueOrFrom)},
 	{"variable without a value", with(`variables: [{name: K}]`), invalid("spec.variables[0]", valueOrFrom)},
@@ -83,7 +85,8 @@ var specRefusals = []refused{
 	{"unknown level", with(`level: Team`),
 		[]string{`spec.level: Unsupported value: "Team": supported values: "Project", "User"`}},
 	{"provider of two lines", with(`provider: "a\nb"`), invalidValue("spec.provider", "a\nb", providerForm)},
-	{"protocol version latest", with(`protocolVersion: latest`), invalidValue("spec.protocolVersion", "latest", versionForm)},
+	{"protocol version latest", with(`protocolVersion: latest`),
+		invalidValue("spec.protocolVersion", "latest", versionForm)},
 	{"protocol version with more", with(`protocolVersion: "2025-11-25-rc"`),
 		invalidValue("spec.protocolVersion", "2025-11-25-rc", versionForm)},
 	{"no concurrent call", with(`calls: {maxConcurrent: 0}`), []string{
@@ -157,7 +160,7 @@ func (f durationField) refusal() string {
 func (f durationField) refused() []refused {
 	var cases []refused
 	for _, value := range []string{
-		f.short, f.above, "-5m", "1d", "1w", "60", "5 minutes", "1m 30s", ".5m", "PT5M", "1us", "99999999h", "",
+		f.short, f.above, "-5m", "1d", "1w", "60", "5 minutes", "1m 30s", ".5m", "PT5M", "1us", "9999999999h", "99999h99999h99999h99999h", "",
 	} {
 		cases = append(cases, refused{
 			name: f.field + " " + value, spec: f.spec(value),
@@ -172,6 +175,8 @@ func TestDurationsAccepted(t *testing.T) {
 		{"probeInterval 0s", with(`recovery: {probeInterval: 0s}`)},
 		{"call alone above the default of callMax", with(`timeouts: {call: 30m}`)},
 		{"callMax alone below the default of call", with(`timeouts: {callMax: 10s}`)},
+		{"24h in milliseconds", with(`timeouts: {callMax: 86400000ms}`)},
+		{"several units and a fraction", with(`timeouts: {callMax: 1h2m3.000000004s5ms}`)},
 		{"callMax equal to call", with(`timeouts: {call: 60s, callMax: 1m}`)},
 	}
 	for _, f := range durationFields {
