@@ -22,7 +22,9 @@ func (d Digest) Revision() string {
 	return digits[:min(length, len(digits))]
 }
 
-func digestSum(sum [sha256.Size]byte) Digest {
+// Sum returns the Digest of content.
+func Sum(content []byte) Digest {
+	sum := sha256.Sum256(content)
 	return Digest(digestPrefix + hex.EncodeToString(sum[:]))
 }
 
@@ -64,7 +66,7 @@ func New(tools []Tool) Catalog {
 		pairs = append(jsontree.AppendText(append(pairs, ','), string(tool.Digest)), ']')
 		c.Bytes += len(tool.Definition)
 	}
-	c.Digest = digestSum(sha256.Sum256(append(pairs, ']')))
+	c.Digest = Sum(append(pairs, ']'))
 	return c
 }
 

@@ -59,9 +59,9 @@ func (e Encoded) Same(data map[string]string, binaryData map[string][]byte) bool
 	return maps.Equal(e.Data, data) && maps.EqualFunc(e.BinaryData, binaryData, bytes.Equal)
 }
 
-// pack lays out documents by key: plain while they fit, else each compressed under its key and ".gz", but for the
+// Pack lays out documents by key: plain while they fit, else each compressed under its key and ".gz", but for the
 // small mcp.json, which clients read as it is. Its error wraps ErrTooLarge.
-func pack(documents map[string][]byte) (Encoded, error) {
+func Pack(documents map[string][]byte) (Encoded, error) {
 	plain := Encoded{Data: map[string]string{}, Encoding: EncodingIdentity}
 	size := 0
 	for key, document := range documents {
@@ -101,8 +101,9 @@ func compress(document []byte) []byte {
 	return out.Bytes()
 }
 
-// unpack returns the document of key from a ConfigMap's content.
-func unpack(key string, data map[string]string, binaryData map[string][]byte) ([]byte, error) {
+// Unpack returns the document that Pack laid out under key, in bounded memory. Its errors wrap ErrNoDocument,
+// ErrMalformed or ErrTooLarge.
+func Unpack(key string, data map[string]string, binaryData map[string][]byte) ([]byte, error) {
 	if document, ok := data[key]; ok {
 		return []byte(document), nil
 	}
@@ -124,8 +125,8 @@ func unpack(key string, data map[string]string, binaryData map[string][]byte) ([
 	return document, nil
 }
 
-// checkVersion accepts the version written here and the one before.
-func checkVersion(version int) error {
+// CheckVersion accepts the version written here and the one before. Its error wraps ErrUnsupportedVersion.
+func CheckVersion(version int) error {
 	if !readable(version, SchemaVersion) {
 		return fmt.Errorf("%w %d, this release reads %d", ErrUnsupportedVersion, version, SchemaVersion)
 	}

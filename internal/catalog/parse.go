@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -36,7 +35,7 @@ type reader struct {
 	seen     map[string]bool
 	tools    []Tool
 	warnings []Warning
-	scratch  []byte
+	writer   writer
 }
 
 func (r *reader) warn(kind WarningType, format string, args ...any) {
@@ -202,11 +201,8 @@ func cleanRest(root *jsontree.Node) inspection {
 
 // publish writes a finished tool and its digest.
 func (r *reader) publish(root *jsontree.Node, compat []Compat) Tool {
-	tool := Tool{Name: r.name, Compat: compat}
-	tool.Digest, r.scratch = digestOf(root, r.scratch)
-	r.scratch = root.Append(r.scratch[:0])
-	tool.Definition = slices.Clone(r.scratch)
-	return tool
+	definition, digest := r.writer.write(root)
+	return Tool{Name: r.name, Definition: slices.Clone(definition), Digest: digest, Compat: compat}
 }
 
 // pinned are the fields of a tool that its digest covers.
@@ -214,14 +210,29 @@ var pinned = map[string]bool{
 	"name": true, "title": true, "description": true, "inputSchema": true, "outputSchema": true, "annotations": true,
 }
 
-// digestOf returns the digest of a tool object, and scratch for the next time.
-func digestOf(root *jsontree.Node, scratch []byte) (Digest, []byte) {
-	part := jsontree.Node{Kind: jsontree.Object, Members: make([]jsontree.Member, 0, len(pinned))}
-	for _, m := range root.Members {
+// writer writes tools one after the other into the same memory.
+type writer struct{ whole, part []byte }
+
+// write returns a tool object in canonical form, good until the next call, and its digest.
+func (w *writer) write(root *jsontree.Node) ([]byte, Digest) {
+	w.whole, w.part = append(w.whole[:0], '{'), append(w.part[:0], '{')
+	for i := range root.Members {
+		m := &root.Members[i]
+		start := len(w.whole)
+		w.whole = append(jsontree.AppendText(w.whole, m.Key), ':')
+		w.whole = append(m.Append(w.whole), ',')
 		if pinned[m.Key] {
-			part.Members = append(part.Members, m)
+			w.part = append(w.part, w.whole[start:]...)
 		}
 	}
-	scratch = part.Append(scratch[:0])
-	return digestSum(sha256.Sum256(scratch)), scratch
+	w.whole, w.part = closeObject(w.whole), closeObject(w.part)
+	return w.whole, Sum(w.part)
+}
+
+// closeObject ends an object whose members each have a comma behind them.
+func closeObject(members []byte) []byte {
+	if last := len(members) - 1; members[last] == ',' {
+		members = members[:last]
+	}
+	return append(members, '}')
 }

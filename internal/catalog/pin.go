@@ -77,7 +77,7 @@ func (b Baseline) appendJSON(dst []byte) []byte {
 // DecodeBaseline reads approved.json from the content of a server's ConfigMap and proves its digests. Its errors are
 // those of Decode: ErrNoDocument when nothing was approved yet, any other when the baseline is lost.
 func DecodeBaseline(data map[string]string, binaryData map[string][]byte) (Baseline, error) {
-	raw, err := unpack(ApprovedKey, data, binaryData)
+	raw, err := Unpack(ApprovedKey, data, binaryData)
 	if err != nil {
 		return Baseline{}, err
 	}

@@ -153,8 +153,13 @@ func (c *cleaner) partOfEmoji(r rune, after string) bool {
 
 // cleanName reports whether a name shows all that it is.
 func cleanName(name string) bool {
-	cleaned, _ := Sanitise(name)
-	return cleaned == name && !strings.ContainsAny(name, "\n\t\uFFFD")
+	if firstHidden(name) >= 0 {
+		cleaned, _ := Sanitise(name)
+		if cleaned != name || strings.ContainsRune(name, utf8.RuneError) {
+			return false
+		}
+	}
+	return strings.IndexByte(name, '\n') < 0 && strings.IndexByte(name, '\t') < 0
 }
 
 // cleanValue reports whether a text that must be kept as it is hides nothing. C0 controls are written as escapes in

@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/mooring-dev/mooring/internal/catalog/jsontree"
@@ -36,7 +37,7 @@ func (d ServerDocument) Encode() (Encoded, error) {
 	if d.Approved != nil {
 		documents[ApprovedKey] = d.Approved.appendJSON(nil)
 	}
-	return pack(documents)
+	return Pack(documents)
 }
 
 // appendCatalog writes catalog.json with its keys in canonical order.
@@ -95,7 +96,7 @@ type storedTools struct {
 // ErrUnsupportedVersion, ErrDigestMismatch or ErrTooLarge. Approved stays nil: DecodeBaseline reads it, because the
 // list is worth having where the baseline is lost, and the other way round.
 func Decode(data map[string]string, binaryData map[string][]byte) (ServerDocument, error) {
-	raw, err := unpack(CatalogKey, data, binaryData)
+	raw, err := Unpack(CatalogKey, data, binaryData)
 	if err != nil {
 		return ServerDocument{}, err
 	}
@@ -116,14 +117,14 @@ func Decode(data map[string]string, binaryData map[string][]byte) (ServerDocumen
 
 // verify returns the stored tools as a Catalog after all digests were computed anew.
 func (s *storedTools) verify() (Catalog, error) {
-	if err := checkVersion(s.SchemaVersion); err != nil {
+	if err := CheckVersion(s.SchemaVersion); err != nil {
 		return Catalog{}, err
 	}
 	var (
-		parser  jsontree.Parser
-		scratch []byte
-		tools   = make([]Tool, 0, len(s.Tools))
-		seen    = make(map[string]bool, len(s.Tools))
+		parser jsontree.Parser
+		writer writer
+		tools  = make([]Tool, 0, len(s.Tools))
+		seen   = make(map[string]bool, len(s.Tools))
 	)
 	for _, stored := range s.Tools {
 		root, _, err := parser.Parse(stored.Definition)
@@ -134,12 +135,13 @@ func (s *storedTools) verify() (Catalog, error) {
 			return Catalog{}, fmt.Errorf("%w: tool %s: wrong or repeated name", ErrMalformed, quoted(stored.Name))
 		}
 		seen[stored.Name] = true
-		tool := Tool{Name: stored.Name, Compat: stored.Compat}
-		if tool.Digest, scratch = digestOf(&root, scratch); tool.Digest != stored.Digest {
+		definition, digest := writer.write(&root)
+		if digest != stored.Digest {
 			return Catalog{}, fmt.Errorf("%w: tool %s", ErrDigestMismatch, quoted(stored.Name))
 		}
-		tool.Definition = root.Append(make([]byte, 0, len(stored.Definition)))
-		tools = append(tools, tool)
+		tools = append(tools, Tool{
+			Name: stored.Name, Definition: slices.Clone(definition), Digest: digest, Compat: stored.Compat,
+		})
 	}
 	catalog := New(tools)
 	if catalog.Digest != s.Digest {

@@ -120,6 +120,13 @@ func TestDepthIsBounded(t *testing.T) {
 	if _, err := jsontree.Parse(nest(jsontree.MaxDepth + 1)); !errors.Is(err, jsontree.ErrDepth) {
 		t.Errorf("beyond the limit: %v", err)
 	}
+	p := jsontree.Parser{Room: 2}
+	if _, _, err := p.Parse(nest(jsontree.MaxDepth + 2)); err != nil {
+		t.Errorf("with room: %v", err)
+	}
+	if _, _, err := p.Parse(nest(jsontree.MaxDepth + 3)); !errors.Is(err, jsontree.ErrDepth) {
+		t.Errorf("beyond the room: %v", err)
+	}
 }
 
 func TestParserIsReusable(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep arrays and objects may nest.
+// MaxDepth is how deep arrays and objects may nest in each other.
 const MaxDepth = 256
 
-// ErrDepth is returned for input that nests deeper than MaxDepth.
+// ErrDepth is returned for input that nests too deep.
 var ErrDepth = errors.New("nested too deeply")
 
 // ErrSyntax is wrapped by the error for input that is not one JSON value.
@@ -19,6 +19,9 @@ var ErrSyntax = errors.New("invalid JSON")
 
 // Parser reads JSON texts one after the other. The zero Parser is ready; it is not safe for concurrent use.
 type Parser struct {
+	// Room is how many levels beyond MaxDepth are read: for documents that wrap what was read at MaxDepth.
+	Room int
+
 	src      string
 	pos      int
 	depth    int
@@ -100,7 +103,7 @@ func (p *Parser) literal(word string, n Node) (Node, error) {
 }
 
 func (p *Parser) container(kind Kind, end byte) (Node, error) {
-	if p.depth++; p.depth > MaxDepth {
+	if p.depth++; p.depth > MaxDepth+p.Room {
 		return Node{}, ErrDepth
 	}
 	p.pos++
