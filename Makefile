@@ -119,7 +119,8 @@ fmt: $(GOLANGCI_LINT) ## Format, import groups included.
 
 .PHONY: test
 test: controlplane node-assets ## Run all tests, with the race detector where a C compiler is.
-	@$(GO) test -C hack/controlplane $(GOMODFLAGS) -count=1 ./...
+	@CGO_ENABLED=0 $(GO) test -C hack/controlplane $(GOMODFLAGS) -count=1 ./...
+	@CGO_ENABLED=0 $(GO) test -C hack/tools $(GOMODFLAGS) -count=1 ./argocd
 	@if $(HAVE_CC); then race=-race cgo=1; else race= cgo=0; echo "test: no C compiler, so without the race detector"; fi; \
 	  set -x; $(TEST_ENV) CGO_ENABLED=$$cgo $(GO) test $(GOMODFLAGS) $$race -count=1 -timeout 20m $(GOPACKAGES)
 

@@ -10,6 +10,7 @@ tool (
 
 require (
 	github.com/golangci/golangci-lint/v2 v2.15.0
+	github.com/yuin/gopher-lua v1.1.2
 	sigs.k8s.io/kube-api-linter v0.0.0-20260716143926-092fe0c72997
 )
 
