@@ -193,7 +193,7 @@ type CatalogStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	ConfigMap string `json:"configMap,omitempty"`
 
-	// encoding is plain (key catalog.json of data) or gzip (key catalog.json.gz of binaryData).
+	// encoding is identity (key catalog.json of data) or gzip (key catalog.json.gz of binaryData).
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Encoding string `json:"encoding,omitempty"`
@@ -228,8 +228,8 @@ type CatalogStatus struct {
 
 // The values of CatalogStatus.Encoding.
 const (
-	EncodingPlain = "plain"
-	EncodingGzip  = "gzip"
+	EncodingIdentity = "identity"
+	EncodingGzip     = "gzip"
 )
 
 // Warning is one finding about a server's tools that does not keep them from being used.

@@ -160,7 +160,8 @@ func (f durationField) refusal() string {
 func (f durationField) refused() []refused {
 	var cases []refused
 	for _, value := range []string{
-		f.short, f.above, "-5m", "1d", "1w", "60", "5 minutes", "1m 30s", ".5m", "PT5M", "1us", "9999999999h", "99999h99999h99999h99999h", "",
+		f.short, f.above, "-5m", "1d", "1w", "60", "5 minutes", "1m 30s", ".5m", "PT5M", "1us",
+		"9999999999h", "99999h99999h99999h99999h", "",
 	} {
 		cases = append(cases, refused{
 			name: f.field + " " + value, spec: f.spec(value),

@@ -39,7 +39,7 @@ func fullStatus() *mooringac.MCPServerStatusApplyConfiguration {
 		WithCalls(mooringac.CallsStatus().
 			WithState(mooringv1alpha1.CallsDegraded).WithClass("timeout").WithSince(at)).
 		WithCatalog(mooringac.CatalogStatus().
-			WithConfigMap("status-mcp-tools").WithEncoding(mooringv1alpha1.EncodingPlain).
+			WithConfigMap("status-mcp-tools").WithEncoding(mooringv1alpha1.EncodingIdentity).
 			WithDigest("sha256:" + digest).WithPinnedDigest("sha256:" + digest).
 			WithToolCount(0).WithBytes(0).WithEstimatedTokens(0).WithConfigHash(digest)).
 		WithWarningCount(21).

@@ -12,7 +12,7 @@ package v1alpha1
 type CatalogStatusApplyConfiguration struct {
 	// configMap is the name of the ConfigMap that holds the catalog, in the same namespace.
 	ConfigMap *string `json:"configMap,omitempty"`
-	// encoding is plain (key catalog.json of data) or gzip (key catalog.json.gz of binaryData).
+	// encoding is identity (key catalog.json of data) or gzip (key catalog.json.gz of binaryData).
 	Encoding *string `json:"encoding,omitempty"`
 	// digest identifies the tools, as the server lists them.
 	Digest *string `json:"digest,omitempty"`
