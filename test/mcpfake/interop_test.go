@@ -28,15 +28,15 @@ func TestMain(m *testing.M) {
 // The official client meets every era and encoding of the healthy server.
 func TestSDKClientInterop(t *testing.T) {
 	for _, c := range []struct {
-		name     string
-		pin      string
-		want     string
-		opts     []mcpfake.Option
-		sse, ids bool
+		name string
+		pin  string
+		want string
+		opts []mcpfake.Option
 	}{
 		{name: "legacy json", want: "2025-11-25"},
 		{name: "legacy sse", want: "2025-11-25", opts: []mcpfake.Option{mcpfake.WithEncoding(mcpfake.SSE)}},
 		{name: "legacy resumable", want: "2025-11-25", opts: []mcpfake.Option{mcpfake.WithEncoding(mcpfake.SSE), mcpfake.WithEventIDs()}},
+		{name: "legacy that discovers", want: "2025-11-25", opts: []mcpfake.Option{mcpfake.WithLegacyDiscover()}},
 		{name: "legacy pinned", pin: "2025-06-18", want: "2025-06-18"},
 		{name: "legacy old revision", want: "2025-03-26", opts: []mcpfake.Option{mcpfake.WithVersions("2025-03-26")}},
 		{name: "legacy without sessions", want: "2025-11-25", opts: []mcpfake.Option{mcpfake.WithoutSessions()}},

@@ -39,6 +39,8 @@ func (x *Exchange) post(mutate func(*Answer)) {
 	switch {
 	case x.msg.Method == "initialize":
 		x.write(mutated(x.initialize(), mutate))
+	case x.Request.Phase == Discover && x.Server.opt.discover:
+		x.write(mutated(&Answer{ID: x.msg.ID, Result: x.discovery(x.Server.legacyVersions())}, mutate))
 	case x.Request.Phase == Discover:
 		x.write(mutated(&Answer{Status: http.StatusBadRequest,
 			Error: &RPCError{Code: -32000, Message: bad("Server not initialized")}}, mutate))

@@ -122,13 +122,7 @@ func (x *Exchange) stateless() *Answer {
 	s, a := x.Server, &Answer{ID: x.msg.ID}
 	switch x.Request.Phase {
 	case Discover:
-		versions, _ := json.Marshal(s.modernVersions())
-		result := `{"supportedVersions":` + string(versions) + `,"capabilities":` + string(s.opt.capabilities)
-		if s.opt.instructions != "" {
-			quoted, _ := json.Marshal(s.opt.instructions)
-			result += `,"instructions":` + string(quoted)
-		}
-		a.Result = x.complete(json.RawMessage(result+"}"), x.cacheable())
+		a.Result = x.discovery(s.modernVersions())
 	case List:
 		result, err := s.list(x.msg.Params)
 		if a.Error = err; err != nil {
@@ -143,6 +137,18 @@ func (x *Exchange) stateless() *Answer {
 	return a
 }
 
+// discovery is the result of server/discover.
+func (x *Exchange) discovery(versions []string) json.RawMessage {
+	o := &x.Server.opt
+	list, _ := json.Marshal(versions)
+	result := `{"supportedVersions":` + string(list) + `,"capabilities":` + string(o.capabilities)
+	if o.instructions != "" {
+		quoted, _ := json.Marshal(o.instructions)
+		result += `,"instructions":` + string(quoted)
+	}
+	return x.completed(json.RawMessage(result+"}"), x.cacheable())
+}
+
 func (x *Exchange) cacheable() string {
 	ms, _ := json.Marshal(x.Server.opt.ttl.Milliseconds())
 	return `"ttlMs":` + string(ms) + `,"cacheScope":"private",`
@@ -150,8 +156,15 @@ func (x *Exchange) cacheable() string {
 
 // complete adds what every modern result has; members end with a comma. Legacy results stay as they are.
 func (x *Exchange) complete(result json.RawMessage, members string) json.RawMessage {
+	if !x.isModern() {
+		return result
+	}
+	return x.completed(result, members)
+}
+
+func (x *Exchange) completed(result json.RawMessage, members string) json.RawMessage {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(string(result)), "{")
-	if !ok || !x.isModern() {
+	if !ok {
 		return result
 	}
 	if rest = strings.TrimSpace(rest); rest != "}" {

@@ -63,6 +63,7 @@ type options struct {
 	lost         Lost
 	lostStatus   int
 	endpoint     string
+	discover     bool
 	recordLimit  int
 }
 
@@ -144,6 +145,10 @@ func WithInstructions(text string) Option { return func(o *options) { o.instruct
 func WithLostSession(form Lost, status int) Option {
 	return func(o *options) { o.lost, o.lostStatus = form, status }
 }
+
+// WithLegacyDiscover makes a Legacy server answer server/discover with 200 and a result that lists legacy revisions
+// only, as stateful go-sdk servers do. By default it answers 400 and a JSON-RPC error, as servers of before 2026 do.
+func WithLegacyDiscover() Option { return func(o *options) { o.discover = true } }
 
 // WithEndpointEvent replaces the data of OldSSE's endpoint event, e.g. by a URL of another origin.
 func WithEndpointEvent(data string) Option { return func(o *options) { o.endpoint = data } }
