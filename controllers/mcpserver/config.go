@@ -1,0 +1,109 @@
+package mcpserver
+
+import (
+	"fmt"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/secret"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+// sessionConfig is what the supervisor needs to keep the session that the spec and its references describe.
+func (r *Reconciler) sessionConfig(s *scope) (session.Config, error) {
+	dialer, err := r.Dial(*s.endpoint)
+	if err != nil {
+		return session.Config{}, fmt.Errorf("dialer: %w", err)
+	}
+	spec := &s.server.Spec
+	return session.Config{
+		Generation:      s.server.Generation,
+		Dialer:          dialer,
+		Connection:      s.endpoint.fingerprint(),
+		Catalog:         s.hash,
+		Wake:            secret.Fingerprint(fmt.Sprint(s.server.Generation), s.endpoint.fingerprint()),
+		Reconnect:       s.server.Annotations[v1alpha1.AnnotationReconnect],
+		Address:         hostOf(s.endpoint.URL.Reveal()),
+		Restore:         restored(s),
+		Timeouts:        timeouts(spec),
+		Recovery:        recovery(spec),
+		Calls:           session.Calls{MaxConcurrent: spec.MaxConcurrent(), IdleTimeout: spec.IdleTimeout()},
+		HealthInterval:  spec.HealthInterval(),
+		RefreshInterval: spec.RefreshInterval(),
+	}, nil
+}
+
+func timeouts(spec *v1alpha1.MCPServerSpec) session.Timeouts {
+	return session.Timeouts{
+		Connect: spec.ConnectTimeout(), List: spec.ListTimeout(), Call: spec.CallTimeout(), CallMax: spec.CallMax(),
+	}
+}
+
+// recovery translates the API's "0s", never probe, into the supervisor's negative.
+func recovery(spec *v1alpha1.MCPServerSpec) session.Recovery {
+	interval := spec.ProbeInterval()
+	if interval == 0 {
+		interval = -1
+	}
+	return session.Recovery{
+		Attempts: spec.Attempts(), Cooldown: spec.Cooldown(), Strikes: spec.Strikes(), ProbeInterval: interval,
+	}
+}
+
+// restored is what status remembers of a session that another process held under the present spec.
+func restored(s *scope) session.Restored {
+	status := s.before.Status.Session
+	if status == nil || !s.sameGeneration() {
+		return session.Restored{}
+	}
+	out := session.Restored{Retirement: retirementOf(status.Retirement)}
+	if status.Strikes != nil {
+		out.Strikes = int(*status.Strikes)
+	}
+	if status.QuarantinedUntil != nil {
+		out.QuarantinedUntil = status.QuarantinedUntil.Time
+	}
+	if status.RetiredAt != nil {
+		out.RetiredAt = status.RetiredAt.Time
+	}
+	if status.LastFailure != nil {
+		out.Failure = restoredFault(status.LastFailure)
+	}
+	return out
+}
+
+func restoredFault(status *v1alpha1.FailureStatus) session.Fault {
+	fault := session.Fault{}
+	fault.Class, fault.Phase = failure.Class(status.Class), failure.Phase(status.Phase)
+	fault.Reason = failure.Reason(status.Reason)
+	if status.HTTPStatus != nil {
+		fault.HTTPStatus = int(*status.HTTPStatus)
+	}
+	if status.Since != nil {
+		fault.Since = status.Since.Time
+	}
+	return fault
+}
+
+// retirementOf and retirementText translate between the API's words and the supervisor's.
+func retirementOf(text string) session.Retirement {
+	switch text {
+	case v1alpha1.RetirementRefused:
+		return session.Refused
+	case v1alpha1.RetirementExhausted:
+		return session.Exhausted
+	default:
+		return ""
+	}
+}
+
+func retirementText(kind session.Retirement) string {
+	switch kind {
+	case session.Refused:
+		return v1alpha1.RetirementRefused
+	case session.Exhausted:
+		return v1alpha1.RetirementExhausted
+	default:
+		return ""
+	}
+}

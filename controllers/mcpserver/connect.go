@@ -1,0 +1,95 @@
+package mcpserver
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+// connect declares the session to the supervisor and sets Connected from what the supervisor knows now.
+func (r *Reconciler) connect(_ context.Context, s *scope) error {
+	const condition = v1alpha1.ConditionConnected
+	switch {
+	case s.server.Spec.Disabled:
+		r.Sessions.Forget(s.key)
+		s.say.Unknown(condition, v1alpha1.ReasonDisabled, "the server is disabled: no session is held")
+		return nil
+	case s.endpoint == nil:
+		r.Sessions.Forget(s.key)
+		s.say.Unknown(condition, v1alpha1.ReasonConnecting,
+			"no connection is made before the configuration is accepted")
+		return nil
+	}
+	config, err := r.sessionConfig(s)
+	if err != nil {
+		return err
+	}
+	r.Sessions.Ensure(s.key, config)
+	s.snapshot, _ = r.Sessions.Snapshot(s.key)
+	s.restful = !s.snapshot.Settled && s.sameGeneration()
+	r.tellConnected(s)
+	return nil
+}
+
+// tellConnected sets Connected, Quarantined and Retired. A connection being made keeps what was said before under
+// this generation, so that a new leader or a rotated credential does not flap a good server.
+func (r *Reconciler) tellConnected(s *scope) {
+	const condition = v1alpha1.ConditionConnected
+	switch {
+	case s.snapshot.State == session.Connected:
+		s.say.True(condition, v1alpha1.ReasonConnected, "connected to "+target(&s.server.Spec))
+	case s.snapshot.Fault != nil && s.snapshot.State != session.Connecting:
+		s.say.False(condition, string(s.snapshot.Fault.Reason), s.faultMessage(s.snapshot.Fault))
+	case s.sameGeneration() && meta.FindStatusCondition(s.server.Status.Conditions, condition) != nil:
+	default:
+		s.say.Unknown(condition, v1alpha1.ReasonConnecting, "connecting to "+target(&s.server.Spec))
+	}
+	tellQuarantined(s)
+	tellRetired(s)
+}
+
+func tellQuarantined(s *scope) {
+	const condition = v1alpha1.ConditionQuarantined
+	if s.snapshot.State != session.Quarantined || s.snapshot.Fault == nil {
+		s.say.Remove(condition)
+		return
+	}
+	s.say.True(condition, string(s.snapshot.Fault.Reason), "every attempt failed, so the server is left alone until "+
+		"status.session.quarantinedUntil; then one probe decides. Calls are refused at once; tools stay offered")
+}
+
+func tellRetired(s *scope) {
+	const condition = v1alpha1.ConditionRetired
+	if s.snapshot.State != session.Retired || s.snapshot.Fault == nil {
+		s.say.Remove(condition)
+		return
+	}
+	reason := string(s.snapshot.Fault.Reason)
+	if s.snapshot.Retirement == session.Exhausted {
+		s.say.True(condition, reason, "the server did not answer through all quarantines; it is probed slowly and "+
+			"comes back by itself. `kubectl annotate --overwrite mcpserver "+s.name.Name+
+			" mooring.dev/reconnect=$(date +%s)` tries at once")
+	} else {
+		s.say.True(condition, reason, "the server refused, and trying again would not help: mend the cause. "+
+			"A change of the spec or of a referenced Secret or ConfigMap, or the annotation "+
+			"mooring.dev/reconnect, tries at once")
+	}
+	if s.snapshot.Retirement == session.Refused || s.snapshot.NextAttempt.IsZero() {
+		s.stall = &refusal{reason: reason, message: s.faultMessage(s.snapshot.Fault), final: true}
+	}
+}
+
+// faultMessage says what happened to the server and what to do about it. A fault that another process met and status
+// remembered keeps the words that stand there: its details did not survive.
+func (s *scope) faultMessage(fault *session.Fault) string {
+	former := s.formerFailure()
+	if former != nil && former.Since != nil && former.Since.Time.Equal(fault.Since) &&
+		former.Reason == string(fault.Reason) {
+		return former.Message
+	}
+	return failure.Message(fault.Failure, target(&s.server.Spec))
+}

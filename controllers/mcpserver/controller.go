@@ -1,0 +1,174 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/events"
+	"github.com/mooring-dev/mooring/internal/metrics"
+	"github.com/mooring-dev/mooring/internal/refs"
+	"github.com/mooring-dev/mooring/internal/secret"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+// +kubebuilder:rbac:groups=mooring.dev,resources=mcpservers,verbs=get;list;watch
+// +kubebuilder:rbac:groups=mooring.dev,resources=mcpservers/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+const (
+	// name is the controller's, in logs and metrics.
+	name = "mcpserver"
+	// fieldOwner is whose fields the catalog ConfigMap's are.
+	fieldOwner = client.FieldOwner("mooring")
+)
+
+// Sessions is what the controller needs of the supervisor. No method does network I/O.
+type Sessions interface {
+	// Ensure declares the session that key is to have.
+	Ensure(key session.Key, config session.Config)
+	// Snapshot is what is known of it now.
+	Snapshot(key session.Key) (session.Snapshot, bool)
+	// Forget closes the session in the background. A key that is not known is none.
+	Forget(key session.Key)
+}
+
+// References reads Secrets and ConfigMaps, and wakes the objects that refer to them when they change.
+type References interface {
+	// Track declares all references of an owner; none forgets it.
+	Track(owner types.NamespacedName, references []refs.Ref)
+	// Read reads one value live.
+	Read(ctx context.Context, reference refs.Ref) (secret.Value, error)
+}
+
+// Reconciler keeps one MCPServer's session, status and catalog.
+type Reconciler struct {
+	// Client reads from the cache and writes; Live reads from the API server.
+	Client client.Client
+	Live   client.Reader
+	// Keys has this controller woken when a session has news.
+	Keys       *Keys
+	Sessions   Sessions
+	References References
+	// Dial makes a dialer for an endpoint; it does no I/O.
+	Dial func(Endpoint) (session.Dialer, error)
+	// CheckHost tells why a host[:port] in a URL is never dialled for an object of the namespace; nil when that is
+	// only known once the name is resolved.
+	CheckHost func(namespace, host string) error
+	// Events tells people of transitions.
+	Events *events.Recorder
+	// Metrics has the series of each server, which end with it.
+	Metrics *metrics.Metrics
+	// Workers is how many objects are reconciled at a time.
+	Workers int
+
+	catalogs catalogs
+}
+
+// SetupWithManager registers the controller.
+func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(manager).
+		Named(name).
+		For(&v1alpha1.MCPServer{}, builder.WithPredicates(specOrAnnotationsChanged())).
+		Owns(&corev1.ConfigMap{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		WatchesRawSource(&r.Keys.Feed).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.Workers}).
+		Complete(r)
+}
+
+// Reconcile makes one pass over one MCPServer.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	server := &v1alpha1.MCPServer{}
+	if err := r.Client.Get(ctx, request.NamespacedName, server); err != nil {
+		if apierrors.IsNotFound(err) {
+			return ctrl.Result{}, r.forget(ctx, request.NamespacedName)
+		}
+		return ctrl.Result{}, fmt.Errorf("mcpserver: %w", err)
+	}
+	if !server.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, r.forget(ctx, request.NamespacedName)
+	}
+	s := newScope(request.NamespacedName, server)
+	if former, replaced := r.Keys.bind(s.name, s.key); replaced {
+		r.release(former)
+	}
+	for _, phase := range []func(context.Context, *scope) error{r.resolve, r.connect, r.publish} {
+		if err := phase(ctx, s); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return s.requeue, r.finish(ctx, s)
+}
+
+// finish tells what this pass learnt: one status patch when something changed, events for the transitions in it, and
+// metrics. A conflict means that a newer version of the object is on its way to us, and that pass decides.
+func (r *Reconciler) finish(ctx context.Context, s *scope) error {
+	if s.restful {
+		return nil
+	}
+	summarise(s)
+	r.measure(s)
+	if equality.Semantic.DeepEqual(s.before.Status, s.server.Status) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{})
+	err := r.Client.Status().Patch(ctx, s.server, patch, fieldOwner)
+	switch {
+	case apierrors.IsConflict(err):
+		s.requeue.RequeueAfter = conflictDelay
+		return nil
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("status: %w", err)
+	}
+	for _, event := range transitions(s.before, s.server) {
+		r.Events.Emit(s.server, event)
+	}
+	return nil
+}
+
+// measure sets the gauges of one server.
+func (r *Reconciler) measure(s *scope) {
+	status := &s.server.Status
+	state := v1alpha1.ReasonDisabled
+	if status.Session != nil {
+		state = status.Session.State
+	}
+	r.Metrics.ServerState(s.name.Namespace, s.name.Name, state)
+	r.Metrics.ServerReady(s.name.Namespace, s.name.Name,
+		meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady))
+	if status.Catalog != nil && status.Catalog.ToolCount != nil {
+		r.Metrics.ServerTools(s.name.Namespace, s.name.Name, int(*status.Catalog.ToolCount))
+	}
+}
+
+// forget ends everything that belonged to an object that is gone.
+func (r *Reconciler) forget(ctx context.Context, gone types.NamespacedName) error {
+	r.References.Track(gone, nil)
+	r.Metrics.Forget(gone.Namespace, gone.Name)
+	key, known := r.Keys.unbind(gone)
+	if known {
+		r.release(key)
+	}
+	return r.removeCatalog(ctx, gone, key)
+}
+
+// release ends a session whose object is gone, and what was remembered of it.
+func (r *Reconciler) release(key session.Key) {
+	r.Sessions.Forget(key)
+	r.catalogs.drop(key)
+	r.Events.Forget(types.UID(key))
+}

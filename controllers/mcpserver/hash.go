@@ -1,0 +1,96 @@
+package mcpserver
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+)
+
+// configHash tells whether a stored catalog still describes the declared server. It covers what decides which tools
+// a server shows: the transport, the address as declared, the names of headers and query keys, the protocol pin
+// and the literal variables. Credentials, timeouts and filters do not change it, so rotating a token or editing a
+// note never costs an agent its tools.
+func configHash(spec *v1alpha1.MCPServerSpec) string {
+	identity := struct {
+		Transport, URL, Protocol, Pin string
+		Headers, Query                []string
+		Variables                     map[string]string
+	}{Transport: transportOf(spec), Pin: spec.ProtocolVersion, Variables: literalVariables(spec)}
+	if http := spec.HTTP; http != nil {
+		identity.URL, identity.Query = splitQuery(http.URL)
+		identity.Protocol = string(http.TransportProtocol())
+		for _, header := range http.Headers {
+			identity.Headers = append(identity.Headers, strings.ToLower(header.Name))
+		}
+		slices.Sort(identity.Headers)
+	}
+	document, _ := json.Marshal(identity) // strings only: cannot fail
+	sum := sha256.Sum256(document)
+	return hex.EncodeToString(sum[:8])
+}
+
+// splitQuery returns the address without its query, and the query's keys in order.
+func splitQuery(raw string) (address string, keys []string) {
+	address, query, _ := strings.Cut(raw, "?")
+	for pair := range strings.SplitSeq(query, "&") {
+		if key, _, _ := strings.Cut(pair, "="); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return address, keys
+}
+
+// target is the declared address as messages show it: scheme, host and path, variables unexpanded, no query.
+func target(spec *v1alpha1.MCPServerSpec) string {
+	if spec.HTTP == nil {
+		return ""
+	}
+	address, _, _ := strings.Cut(spec.HTTP.URL, "?")
+	return address
+}
+
+// hostOf is the host:port that a session dials, with the scheme's default port.
+func hostOf(raw string) string {
+	parsed, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	if parsed.Port() != "" {
+		return parsed.Host
+	}
+	if parsed.Scheme == "http" {
+		return parsed.Host + ":80"
+	}
+	return parsed.Host + ":443"
+}
+
+// literalVariables are the variables whose values stand in the spec.
+func literalVariables(spec *v1alpha1.MCPServerSpec) map[string]string {
+	values := map[string]string{}
+	for _, variable := range spec.Variables {
+		if variable.ValueFrom == nil {
+			values[variable.Name] = ptr.Deref(variable.Value, "")
+		}
+	}
+	return values
+}
+
+// transportOf is the word that status and the printed table have for the transport.
+func transportOf(spec *v1alpha1.MCPServerSpec) string {
+	switch {
+	case spec.HTTP == nil:
+		return v1alpha1.TransportStdio
+	case spec.HTTP.Protocol == v1alpha1.ProtocolSSE:
+		return v1alpha1.TransportSSE
+	default:
+		return v1alpha1.TransportHTTP
+	}
+}

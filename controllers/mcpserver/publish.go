@@ -1,0 +1,157 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/failure"
+)
+
+// publish writes the last good list into the catalog ConfigMap when it differs from what stands there, and sets
+// CatalogPublished. A list that failed, or is empty and not yet believed, leaves the last good catalog alone.
+func (r *Reconciler) publish(ctx context.Context, s *scope) error {
+	if s.server.Spec.Disabled {
+		s.say.Unknown(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonDisabled,
+			"the server is disabled: nothing is listed")
+		return nil
+	}
+	stored, err := r.loadCatalog(ctx, s)
+	if err != nil {
+		return err
+	}
+	err = r.renew(ctx, s, stored)
+	s.stored = stored.good(s.hash)
+	var refused *refusal
+	switch {
+	case errors.Is(err, errSuperseded):
+		s.requeue.RequeueAfter = conflictDelay
+	case errors.As(err, &refused):
+		if refused.final || !s.stored {
+			s.stall = &refusal{refused.reason, refused.message, true}
+		}
+		s.say.False(v1alpha1.ConditionCatalogPublished, refused.reason, refused.message+keptNote(s))
+		return nil
+	case err != nil:
+		return err
+	}
+	tellPublished(s, stored)
+	return nil
+}
+
+// renew brings the ConfigMap in line with the last good list. It returns a refusal for what a person must mend.
+func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog) error {
+	if stored.foreign {
+		return &refusal{v1alpha1.ReasonNameConflict, fmt.Sprintf(
+			"ConfigMap %q exists and does not belong to this MCPServer; rename one of them, or delete the ConfigMap",
+			stored.name), true}
+	}
+	if s.snapshot.Listing == nil || s.snapshot.EmptyUnconfirmed {
+		return nil
+	}
+	seen := r.catalogs.of(s.key)
+	if seen.view.covers(s, stored) {
+		seen.view.tell(s)
+		return nil
+	}
+	document := catalog.ServerDocument{
+		Server:     catalog.Ref{Namespace: s.name.Namespace, Name: s.name.Name},
+		ConfigHash: s.hash,
+		Catalog:    catalog.Parse(s.snapshot.Listing.Tools),
+	}
+	encoded, err := document.Encode()
+	if errors.Is(err, catalog.ErrTooLarge) {
+		return &refusal{reason: v1alpha1.ReasonCatalogTooLarge, message: "the server's tools do not fit into a " +
+			"ConfigMap (900 KiB compressed); have the server offer fewer or smaller tools"}
+	}
+	if err != nil {
+		return fmt.Errorf("catalog: %w", err)
+	}
+	if string(document.Catalog.Digest) != stored.digest || s.hash != stored.hash {
+		if delay := seen.delay(stored.exists); delay > 0 {
+			s.requeue.RequeueAfter = delay
+			return nil
+		}
+		if err := r.writeCatalog(ctx, s, stored, encoded); err != nil {
+			return err
+		}
+		stored.exists, stored.digest, stored.hash = true, string(document.Catalog.Digest), s.hash
+	}
+	seen.view = newView(s, stored, &document.Catalog, encoded.Encoding)
+	seen.view.tell(s)
+	return nil
+}
+
+// newView is what status is to say of a catalog: how much of it agents are offered, and what is remarkable.
+func newView(s *scope, stored *storedCatalog, all *catalog.Catalog, encoding string) *view {
+	offered := all.Filter(s.filter)
+	warnings := all.Warnings
+	if s.snapshot.Listing.Loop {
+		warnings = warnings.With(catalog.NewWarning(catalog.PaginationLoop, "",
+			"the server's cursor led back to a page that was already read; each tool is listed once"))
+	}
+	if tokens := offered.EstimatedTokens(); tokens > largeTokens {
+		warnings = warnings.With(catalog.NewWarning(catalog.CatalogLarge, "",
+			"the tools take a large part of a model's context; offer fewer with tools.allow and tools.deny"))
+	}
+	return &view{
+		listing: s.snapshot.ListingID, hash: s.hash, generation: s.server.Generation, version: stored.version,
+		status: v1alpha1.CatalogStatus{
+			ConfigMap: stored.name, Encoding: encoding, Digest: string(all.Digest), ConfigHash: s.hash,
+			ToolCount:       ptr.To(int32(len(offered.Tools))), //nolint:gosec // at most 2,000
+			Bytes:           ptr.To(int64(offered.Bytes)),
+			EstimatedTokens: ptr.To(int64(offered.EstimatedTokens())),
+		},
+		warnings: warningsOf(warnings),
+		count:    int32(warnings.Count), //nolint:gosec // a few per tool
+	}
+}
+
+// largeTokens is the size of a catalog, in estimated tokens, from which on people are warned.
+const largeTokens = 25_000
+
+func warningsOf(warnings catalog.Warnings) []v1alpha1.Warning {
+	var out []v1alpha1.Warning
+	for _, warning := range warnings.Items {
+		out = append(out, v1alpha1.Warning{
+			Type: string(warning.Type), Tool: warning.Tool, Message: warning.Message,
+		})
+	}
+	return out
+}
+
+// tellPublished sets CatalogPublished from the last list and what is stored.
+func tellPublished(s *scope, stored *storedCatalog) {
+	const condition = v1alpha1.ConditionCatalogPublished
+	listing, fault := s.snapshot.Listing, s.snapshot.ListFault
+	switch {
+	case fault != nil:
+		reason := v1alpha1.ReasonListToolsFailed
+		if fault.Class == failure.Timeout {
+			reason = v1alpha1.ReasonListToolsTimeout
+		}
+		s.say.False(condition, reason, s.faultMessage(fault)+keptNote(s))
+	case s.snapshot.EmptyUnconfirmed:
+		s.say.False(condition, v1alpha1.ReasonEmptyCatalog,
+			"the server listed no tools; it is asked again before that is believed"+keptNote(s))
+	case listing != nil && len(listing.Tools) == 0:
+		s.say.True(condition, v1alpha1.ReasonNoTools, "the server offers no tools")
+	case s.stored:
+		s.say.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+stored.name)
+	default:
+		s.say.Unknown(condition, v1alpha1.ReasonAwaitingConnection,
+			"the tools are listed once the server is connected")
+	}
+}
+
+// keptNote tells that agents keep what they have.
+func keptNote(s *scope) string {
+	if s.stored {
+		return "; the last good catalog stays published"
+	}
+	return ""
+}

@@ -1,0 +1,57 @@
+package mcpserver
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/conditions"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+// scope is what one pass knows. Each field says which phase sets it.
+type scope struct {
+	// name, key, server, before, say and hash are set when the pass begins. server carries the status as this pass makes
+	// it, before is the object as it was read.
+	name           types.NamespacedName
+	key            session.Key
+	server, before *v1alpha1.MCPServer
+	say            conditions.Setter
+	hash           string // the config hash
+
+	// resolve sets these.
+	endpoint *Endpoint // nil when the server is disabled or not accepted
+	filter   catalog.Filter
+	stall    *refusal // why waiting will not help; connect and publish set it too
+
+	// connect sets these.
+	snapshot session.Snapshot
+	restful  bool // what stands in status is to be left alone: nothing was learnt yet in this process
+
+	// publish sets these.
+	stored  bool // a catalog listed under hash is published
+	requeue ctrl.Result
+}
+
+// refusal is a mistake or a fault that a person must mend: it becomes a condition, never an error of Reconcile.
+type refusal struct {
+	reason, message string
+	// final means that waiting will not help.
+	final bool
+}
+
+// Error makes a refusal travel as an error inside one phase.
+func (r *refusal) Error() string { return r.message }
+
+func newScope(name types.NamespacedName, server *v1alpha1.MCPServer) *scope {
+	s := &scope{name: name, key: session.Key(server.UID), server: server.DeepCopy(), before: server}
+	s.say = conditions.For(s.server, &s.server.Status.Conditions)
+	s.hash = configHash(&server.Spec)
+	return s
+}
+
+// sameGeneration tells whether what stands in status speaks of the present spec.
+func (s *scope) sameGeneration() bool {
+	return s.before.Status.ObservedGeneration == s.before.Generation
+}

@@ -1,0 +1,146 @@
+package mcpserver
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/conditions"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+// summarise sets Ready, Reconciling and Stalled from the phases' conditions, and the plain status fields from the
+// snapshot.
+func summarise(s *scope) {
+	s.server.Status.ObservedGeneration = s.server.Generation
+	s.server.Status.Transport = transportOf(&s.server.Spec)
+	s.server.Status.Session = sessionStatus(s)
+	s.server.Status.Server = serverStatus(s)
+	acknowledgeReconnect(s)
+	switch {
+	case s.stall != nil:
+		s.say.False(v1alpha1.ConditionReady, s.stall.reason, s.stall.message)
+		s.say.Stall(s.stall.reason, s.stall.message)
+	case s.server.Spec.Disabled:
+		s.say.True(v1alpha1.ConditionReady, v1alpha1.ReasonDisabled,
+			"the server is disabled: its declaration is kept, no session is held")
+		s.say.Settle()
+	default:
+		s.say.Summarize(conditions.Summary{
+			Type:    v1alpha1.ConditionReady,
+			Roots:   readyRoots(s),
+			Reason:  v1alpha1.ReasonReady,
+			Message: "connected, and the catalog is published",
+		})
+		progress(s)
+	}
+}
+
+// readyRoots are the conditions that Ready follows from. Once a catalog of this configuration stands, a later list
+// that fails does not take Ready away.
+func readyRoots(s *scope) []string {
+	roots := []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionConnected}
+	if !s.stored {
+		roots = append(roots, v1alpha1.ConditionCatalogPublished)
+	}
+	return roots
+}
+
+// progress sets Reconciling while Ready is not True: with retry when something failed and is tried again.
+func progress(s *scope) {
+	ready := meta.FindStatusCondition(s.server.Status.Conditions, v1alpha1.ConditionReady)
+	if ready.Status == metav1.ConditionTrue {
+		s.say.Settle()
+		return
+	}
+	reason := v1alpha1.ReasonProgressing
+	if s.snapshot.Fault != nil || s.snapshot.ListFault != nil {
+		reason = v1alpha1.ReasonProgressingWithRetry
+	}
+	s.say.Progress(reason, ready.Message)
+}
+
+// acknowledgeReconnect echoes the annotation once an attempt that it asked for has ended.
+func acknowledgeReconnect(s *scope) {
+	wanted := s.server.Annotations[v1alpha1.AnnotationReconnect]
+	if s.endpoint == nil || s.snapshot.HandledReconnect == wanted {
+		s.server.Status.LastHandledReconnectAt = wanted
+	}
+}
+
+// serverStatus is what the server said of itself; the last word stands while it cannot be asked.
+func serverStatus(s *scope) *v1alpha1.ServerStatus {
+	info := s.snapshot.Info
+	if info == (session.Info{}) {
+		return s.before.Status.Server
+	}
+	return &v1alpha1.ServerStatus{
+		Name: info.Name, Title: info.Title, Version: info.Version, ProtocolVersion: info.ProtocolVersion,
+	}
+}
+
+// sessionStatus is what a person, and the next process, needs to know of the session.
+func sessionStatus(s *scope) *v1alpha1.SessionStatus {
+	if s.endpoint == nil {
+		return nil
+	}
+	snapshot := &s.snapshot
+	status := &v1alpha1.SessionStatus{
+		State:       string(snapshot.State),
+		Retirement:  retirementText(snapshot.Retirement),
+		LastFailure: lastFailure(s),
+	}
+	if snapshot.Strikes > 0 {
+		status.Strikes = ptr.To(int32(snapshot.Strikes)) //nolint:gosec // bounded by recovery.strikes
+	}
+	if snapshot.State == session.Quarantined {
+		status.QuarantinedUntil = timestamp(snapshot.QuarantinedUntil)
+	}
+	if snapshot.State == session.Retired {
+		status.RetiredAt = timestamp(snapshot.RetiredAt)
+	}
+	return status
+}
+
+// lastFailure describes the fault. While the same kind of fault goes on, also through a restart, the time at which it
+// began stands.
+func lastFailure(s *scope) *v1alpha1.FailureStatus {
+	fault := s.snapshot.Fault
+	if fault == nil {
+		return nil
+	}
+	status := &v1alpha1.FailureStatus{
+		Class:   string(fault.Class),
+		Phase:   string(fault.Phase),
+		Reason:  string(fault.Reason),
+		Message: conditions.Message(s.faultMessage(fault)),
+		Since:   timestamp(fault.Since),
+	}
+	if fault.HTTPStatus != 0 {
+		status.HTTPStatus = ptr.To(int32(fault.HTTPStatus)) //nolint:gosec // three digits
+	}
+	if former := s.formerFailure(); former != nil && former.Class == status.Class && former.Phase == status.Phase &&
+		former.Reason == status.Reason && ptr.Equal(former.HTTPStatus, status.HTTPStatus) {
+		status.Since = former.Since
+	}
+	return status
+}
+
+// formerFailure is the failure that status told of before this pass.
+func (s *scope) formerFailure() *v1alpha1.FailureStatus {
+	if s.before.Status.Session == nil {
+		return nil
+	}
+	return s.before.Status.Session.LastFailure
+}
+
+// timestamp is a time as the API stores it, in whole seconds; nil for the zero time.
+func timestamp(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return ptr.To(metav1.NewTime(t.Truncate(time.Second)))
+}

@@ -1,0 +1,146 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1apply "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+const kind = "MCPServer"
+
+// storedCatalog is what the catalog ConfigMap of a server says of itself.
+type storedCatalog struct {
+	name, version string
+	exists        bool
+	// foreign: an object of this name is not ours to write.
+	foreign      bool
+	digest, hash string // empty when the data is not what it should be
+}
+
+// good tells whether a catalog listed under this config hash stands.
+func (c *storedCatalog) good(hash string) bool { return c.exists && !c.foreign && c.hash == hash }
+
+// catalogName is the name of a server's catalog ConfigMap.
+func catalogName(server string) string { return server + "-mcp-tools" }
+
+// loadCatalog reads the catalog ConfigMap. The cache only holds those that carry our label, so where there is
+// something to write and the cache has none, the API server is asked whether somebody else's has the name.
+func (r *Reconciler) loadCatalog(ctx context.Context, s *scope) (*storedCatalog, error) {
+	stored := &storedCatalog{name: catalogName(s.name.Name)}
+	key := types.NamespacedName{Namespace: s.name.Namespace, Name: stored.name}
+	object := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) && s.snapshot.Listing != nil {
+		err = r.Live.Get(ctx, key, object)
+	}
+	if apierrors.IsNotFound(err) {
+		return stored, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("catalog: %w", err)
+	}
+	stored.exists, stored.version = true, object.ResourceVersion
+	stored.foreign = !ours(object, s.name.Name)
+	if !stored.foreign {
+		stored.digest, stored.hash = r.catalogs.of(s.key).decode(object)
+	}
+	return stored, nil
+}
+
+// ours tells whether the object has a controller reference to an MCPServer of this name: to the present one, or to
+// one that is no more, whose name it took over.
+func ours(object *corev1.ConfigMap, server string) bool {
+	owner := metav1.GetControllerOf(object)
+	if owner == nil || owner.Kind != kind || owner.Name != server {
+		return false
+	}
+	version, err := schema.ParseGroupVersion(owner.APIVersion)
+	return err == nil && version.Group == v1alpha1.GroupVersion.Group
+}
+
+// decode returns the digest and config hash of a stored catalog, proving it once for each version of the object.
+func (c *seenCatalog) decode(object *corev1.ConfigMap) (digest, hash string) {
+	if c.decoded.version != object.ResourceVersion {
+		c.decoded.version, c.decoded.digest, c.decoded.hash = object.ResourceVersion, "", ""
+		if document, err := catalog.Decode(object.Data, object.BinaryData); err == nil {
+			c.decoded.digest, c.decoded.hash = string(document.Catalog.Digest), document.ConfigHash
+		}
+	}
+	return c.decoded.digest, c.decoded.hash
+}
+
+// writeCatalog replaces the ConfigMap whole, by server-side apply. An existing one is only replaced in the version
+// that was judged to be ours; a new one is applied without force, so that an object that came into being meanwhile
+// under another owner is met with a conflict.
+func (r *Reconciler) writeCatalog(ctx context.Context, s *scope, stored *storedCatalog, encoded catalog.Encoded) error {
+	config := corev1apply.ConfigMap(stored.name, s.name.Namespace).
+		WithLabels(map[string]string{
+			v1alpha1.LabelManagedBy: v1alpha1.LabelManagedByValue,
+			v1alpha1.LabelComponent: v1alpha1.ComponentServerCatalog,
+			v1alpha1.LabelServer:    s.name.Name,
+		}).
+		WithOwnerReferences(metav1apply.OwnerReference().
+			WithAPIVersion(v1alpha1.GroupVersion.String()).WithKind(kind).WithName(s.name.Name).
+			WithUID(s.server.UID).WithController(true).WithBlockOwnerDeletion(false)).
+		WithData(encoded.Data).
+		WithBinaryData(encoded.BinaryData)
+	options := []client.ApplyOption{fieldOwner}
+	if stored.exists {
+		config.WithResourceVersion(stored.version)
+		options = append(options, client.ForceOwnership)
+	}
+	switch err := r.Client.Apply(ctx, config, options...); {
+	case apierrors.IsConflict(err):
+		return errSuperseded
+	case err != nil:
+		return fmt.Errorf("catalog: %w", err)
+	}
+	if config.ResourceVersion != nil {
+		stored.version = *config.ResourceVersion
+	}
+	return nil
+}
+
+// errSuperseded says that the ConfigMap is no longer the one that was read. The next pass reads it again.
+var errSuperseded = errors.New("catalog was changed meanwhile")
+
+// removeCatalog deletes the ConfigMap of an object that is gone, if it is ours and the very version that was judged to
+// be. Without a known key the object went away while nobody watched, so the API server is asked whether it really did.
+func (r *Reconciler) removeCatalog(ctx context.Context, gone types.NamespacedName, key session.Key) error {
+	object := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: gone.Namespace, Name: catalogName(gone.Name)}, object)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("catalog: %w", err)
+	}
+	owner := metav1.GetControllerOf(object)
+	if !ours(object, gone.Name) || key != "" && owner.UID != types.UID(key) {
+		return nil
+	}
+	if key == "" {
+		err := r.Live.Get(ctx, gone, &v1alpha1.MCPServer{})
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	err = r.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID, ResourceVersion: &object.ResourceVersion})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("catalog: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/mcpserver"
+	"github.com/mooring-dev/mooring/internal/events"
+	"github.com/mooring-dev/mooring/internal/metrics"
+	"github.com/mooring-dev/mooring/internal/refs"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+// Dependencies are what the controllers need besides the manager.
+type Dependencies struct {
+	// Sessions supervises the discovery sessions. It notifies Servers and is run by whoever leads.
+	Sessions *session.Supervisor
+	// Servers binds sessions to MCPServers; it is what Sessions notifies.
+	Servers *mcpserver.Keys
+	// References follows Secrets and ConfigMaps; it wakes Servers.
+	References *refs.Tracker
+	// Dial makes a dialer for an endpoint; it does no I/O.
+	Dial func(mcpserver.Endpoint) (session.Dialer, error)
+	// CheckHost tells why a host[:port] is never dialled for an object of the namespace.
+	CheckHost func(namespace, host string) error
+	Metrics   *metrics.Metrics
+	// Workers is how many objects of one kind are reconciled at a time.
+	Workers int
+}
+
+// CacheOptions keep only those ConfigMaps in memory that Mooring wrote, and only objects of the namespaces; none means
+// all.
+func CacheOptions(namespaces []string) cache.Options {
+	ours := labels.SelectorFromSet(labels.Set{v1alpha1.LabelManagedBy: v1alpha1.LabelManagedByValue})
+	options := cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Label: ours}}}
+	for _, namespace := range namespaces {
+		if options.DefaultNamespaces == nil {
+			options.DefaultNamespaces = map[string]cache.Config{}
+		}
+		options.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return options
+}
+
+// ClientOptions have a read wait for the writes that this process made before it, so that no pass decides on what it
+// has itself already changed. The library cannot do that over several caches of one kind; then a pass that decided on
+// something old meets a conflict.
+func ClientOptions(namespaces []string) client.Options {
+	return client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(len(namespaces) < 2)}}
+}
+
+// CachesSynced is ready when the manager's caches are: no MCP server has a say in readiness.
+func CachesSynced(m ctrl.Manager) healthz.Checker {
+	return func(request *http.Request) error {
+		if !m.GetCache().WaitForCacheSync(request.Context()) {
+			return errors.New("caches are not synced")
+		}
+		return nil
+	}
+}
+
+// SetupAll adds every controller, the supervisor and the reference tracker to the manager.
+func SetupAll(m ctrl.Manager, d Dependencies) error {
+	servers := &mcpserver.Reconciler{
+		Client:     m.GetClient(),
+		Live:       m.GetAPIReader(),
+		Keys:       d.Servers,
+		Sessions:   d.Sessions,
+		References: d.References,
+		Dial:       d.Dial,
+		CheckHost:  d.CheckHost,
+		Events:     events.New(m.GetEventRecorder("mooring")),
+		Metrics:    d.Metrics,
+		Workers:    d.Workers,
+	}
+	if err := servers.SetupWithManager(m); err != nil {
+		return fmt.Errorf("controller mcpserver: %w", err)
+	}
+	if err := m.Add(led(d.Sessions.Run)); err != nil {
+		return fmt.Errorf("sessions: %w", err)
+	}
+	if err := m.Add(d.References); err != nil {
+		return fmt.Errorf("references: %w", err)
+	}
+	return nil
+}
+
+// led runs under the lease: only the leader holds sessions.
+type led func(context.Context) error
+
+// Start runs until the context ends.
+func (run led) Start(ctx context.Context) error { return run(ctx) }
+
+// NeedLeaderElection is true: two processes with sessions to the same servers would be one too many.
+func (led) NeedLeaderElection() bool { return true }

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+)
+
+// newScheme knows the kinds of Kubernetes and of Mooring.
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	return scheme
+}
+
+// clusterFlags choose cluster, user and namespace as kubectl's flags do.
+type clusterFlags struct {
+	path      string
+	overrides clientcmd.ConfigOverrides
+	all       bool
+}
+
+func (f *clusterFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.path, "kubeconfig", "", "path of the kubeconfig file")
+	flags.StringVar(&f.overrides.CurrentContext, "context", "", "name of the kubeconfig context")
+	flags.StringVarP(&f.overrides.Context.Namespace, "namespace", "n", "", "namespace (default: the context's)")
+}
+
+// connect returns a client, and the namespace to look into.
+func (f *clusterFlags) connect() (client.WithWatch, string, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.path
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("kubeconfig: %w", err)
+	}
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("kubeconfig: %w; set KUBECONFIG, or give --kubeconfig", err)
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		return nil, "", fmt.Errorf("cluster: %w", err)
+	}
+	return c, namespace, nil
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/mooring-dev/mooring/config"
+)
+
+// managerUser is who the manager is on the embedded control plane: the service account of config/, so that it works
+// under the very RBAC that a cluster gives it.
+const managerUser = "system:serviceaccount:" + config.Namespace + ":" + config.ManagerServiceAccount
+
+type devOptions struct {
+	manager    Settings
+	dir        string
+	assets     string
+	kubeconfig string
+}
+
+func newDev() *cobra.Command {
+	o := devOptions{}
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run Mooring on an embedded control plane, for trying things out",
+		Long: `Starts etcd and kube-apiserver on loopback, installs the CRDs and the shipped RBAC, runs the manager, and prints
+the path of a kubeconfig for an administrator. Secrets of the namespace "default" may be read; grant others as
+the condition SecretAccessDenied says. Ctrl-C stops everything that was started; the state stays in --dir.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), newProgress(cmd.ErrOrStderr()))
+		},
+	}
+	o.manager.register(cmd.Flags())
+	cmd.Flags().StringVar(&o.dir, "dir", filepath.Join(".mooring", "dev"), "directory for the control plane's state; delete it to start afresh")
+	cmd.Flags().StringVar(&o.assets, "assets", "", "directory with etcd and kube-apiserver (default: $KUBEBUILDER_ASSETS, or ./bin)")
+	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig-out", "", "where to write the kubeconfig (default: <dir>/kubeconfig)")
+	o.manager.set(cmd.Flags(), "leader-elect", "false")
+	o.manager.set(cmd.Flags(), "allow-loopback", "true")
+	return cmd
+}
+
+func (o *devOptions) run(ctx context.Context, progress *progress) (err error) {
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	environment, err := o.environment(dir)
+	if err != nil {
+		return err
+	}
+	done := progress.step("starting etcd and kube-apiserver")
+	admin, err := environment.Start()
+	defer func() { err = errors.Join(err, environment.Stop()) }() // also after a failed start: it leaves etcd behind
+	if err != nil {
+		return fmt.Errorf("embedded control plane: %w", err)
+	}
+	done()
+	path, err := o.writeKubeconfig(dir, environment.KubeConfig)
+	if err != nil {
+		return err
+	}
+	if err := installInto(ctx, admin); err != nil {
+		return err
+	}
+	manager, err := managerConfig(environment, admin)
+	if err != nil {
+		return err
+	}
+	progress.note("kubeconfig: %s", path)
+	progress.note("try:        export KUBECONFIG=%s; kubectl get mcpservers", path)
+	progress.note("stop:       Ctrl-C")
+	return runManager(ctx, manager, &o.manager)
+}
+
+// environment describes a control plane whose data outlives it.
+func (o *devOptions) environment(dir string) (*envtest.Environment, error) {
+	assets := firstOf(o.assets, os.Getenv("KUBEBUILDER_ASSETS"), "bin")
+	for _, program := range []string{"etcd", "kube-apiserver"} {
+		if _, err := os.Stat(filepath.Join(assets, program)); err != nil {
+			return nil, fmt.Errorf("%s is not in %s; run `make controlplane`, or give --assets", program, assets)
+		}
+	}
+	environment := &envtest.Environment{
+		BinaryAssetsDirectory:    assets,
+		ControlPlaneStartTimeout: 2 * time.Minute,
+		ControlPlaneStopTimeout:  time.Minute,
+	}
+	environment.ControlPlane.GetAPIServer().Path = filepath.Join(assets, "kube-apiserver")
+	data := filepath.Join(dir, "etcd")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	environment.ControlPlane.Etcd = &envtest.Etcd{Path: filepath.Join(assets, "etcd"), DataDir: data}
+	return environment, nil
+}
+
+func (o *devOptions) writeKubeconfig(dir string, content []byte) (string, error) {
+	path := firstOf(o.kubeconfig, filepath.Join(dir, "kubeconfig"))
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		return "", fmt.Errorf("kubeconfig: %w", err)
+	}
+	return path, nil
+}
+
+// managerConfig is a client configuration for managerUser.
+func managerConfig(environment *envtest.Environment, admin *rest.Config) (*rest.Config, error) {
+	user, err := environment.AddUser(envtest.User{
+		Name:   managerUser,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:mooring-system", "system:authenticated"},
+	}, rest.AnonymousClientConfig(admin))
+	if err != nil {
+		return nil, fmt.Errorf("manager's user: %w", err)
+	}
+	return user.Config(), nil
+}
+
+// firstOf returns the first text that is not empty.
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}

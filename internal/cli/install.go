@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/mooring-dev/mooring/config"
+)
+
+// installInto puts what `kubectl apply -k config/default` would, but for the Deployment, onto the control plane, and
+// lets the manager read the Secrets of the namespace "default".
+func installInto(ctx context.Context, admin *rest.Config) error {
+	definitions, err := definitions()
+	if err != nil {
+		return err
+	}
+	if _, err := envtest.InstallCRDs(admin, envtest.CRDInstallOptions{CRDs: definitions, MaxTime: time.Minute}); err != nil {
+		return fmt.Errorf("CRDs: %w", err)
+	}
+	objects, err := config.Access()
+	if err != nil {
+		return err
+	}
+	reader, err := config.SecretReader("default")
+	if err != nil {
+		return err
+	}
+	c, err := client.New(admin, client.Options{Scheme: newScheme()})
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	for _, object := range append(objects, reader) {
+		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("mooring-dev"), client.ForceOwnership)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+func definitions() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	objects, err := config.CRDs()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(objects))
+	for _, object := range objects {
+		definition, err := definitionOf(object)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, definition)
+	}
+	return out, nil
+}
+
+func definitionOf(object *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, definition); err != nil {
+		return nil, fmt.Errorf("CRD %s: %w", object.GetName(), err)
+	}
+	return definition, nil
+}

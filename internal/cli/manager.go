@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	uberzap "go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/mooring-dev/mooring/controllers"
+)
+
+// Settings are what every command that runs the controllers can be told.
+type Settings struct {
+	// MetricsAddress and ProbeAddress are listen addresses; "0" turns an endpoint off.
+	MetricsAddress, ProbeAddress string
+	LeaderElect                  bool
+	// LeaderNamespace is the namespace of the lease; empty is the pod's own.
+	LeaderNamespace string
+	// WatchNamespaces are the only ones looked at; none is all.
+	WatchNamespaces []string
+	// Workers is how many objects of one kind are reconciled at a time.
+	Workers int
+	// DrainTimeout is how long calls in flight may go on when a session is replaced.
+	DrainTimeout           time.Duration
+	AllowLoopback          bool
+	CrossNamespaceServices bool
+	// EgressAllow and EgressDeny hold CIDRs and host suffixes.
+	EgressAllow, EgressDeny []string
+	// Verbosity is 0 for transitions and 1 for every pass.
+	Verbosity int
+	// Registry takes the metrics; nil is the one that the metrics endpoint serves. A second manager in one process
+	// needs its own.
+	Registry prometheus.Registerer
+}
+
+func (o *Settings) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 turns it off")
+	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
+	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "hold a lease, so that one of several replicas is active")
+	flags.StringVar(&o.LeaderNamespace, "leader-election-namespace", "", "namespace of the lease (default: the pod's own)")
+	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil, "look at MCPServers of these namespaces only (default: all)")
+	flags.IntVar(&o.Workers, "workers", 4, "reconciles of one kind at a time")
+	flags.DurationVar(&o.DrainTimeout, "drain-timeout", time.Minute, "how long calls in flight may go on when a session is replaced")
+	flags.BoolVar(&o.AllowLoopback, "allow-loopback", false, "allow servers on loopback addresses")
+	flags.BoolVar(&o.CrossNamespaceServices, "allow-cross-namespace-services", false,
+		"allow an MCPServer to name a Service of another namespace")
+	flags.StringSliceVar(&o.EgressAllow, "egress-allow", nil, "CIDRs and host suffixes that servers may have (default: any)")
+	flags.StringSliceVar(&o.EgressDeny, "egress-deny", nil, "CIDRs and host suffixes that servers may not have")
+	flags.IntVarP(&o.Verbosity, "verbose", "v", 0, "0 logs transitions, 1 every pass")
+}
+
+func newManager() *cobra.Command {
+	o := &Settings{}
+	cmd := &cobra.Command{
+		Use:   "manager",
+		Short: "Run the controllers",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return runInCluster(cmd.Context(), o) },
+	}
+	o.register(cmd.Flags())
+	return cmd
+}
+
+// newRun is the one-process shape: everything that Mooring has, without replicas.
+func newRun() *cobra.Command {
+	o := &Settings{}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run everything in one process against the current kubeconfig",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return runInCluster(cmd.Context(), o) },
+	}
+	o.register(cmd.Flags())
+	o.set(cmd.Flags(), "leader-elect", "false")
+	o.set(cmd.Flags(), "allow-loopback", "true")
+	return cmd
+}
+
+// set gives a flag another default for one command, in its value and in its help.
+func (*Settings) set(flags *pflag.FlagSet, name, value string) {
+	flag := flags.Lookup(name)
+	_ = flag.Value.Set(value) // a literal of the flag's own type
+	flag.DefValue = value
+}
+
+func runInCluster(ctx context.Context, o *Settings) error {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("no cluster: %w; set KUBECONFIG, or try `mooring dev`", err)
+	}
+	return runManager(ctx, config, o)
+}
+
+// runManager runs the controllers until ctx ends and every session is closed.
+func runManager(ctx context.Context, config *rest.Config, o *Settings) error {
+	ctrl.SetLogger(o.logger())
+	manager, err := NewManager(ctx, config, o)
+	if err != nil {
+		return err
+	}
+	return manager.Start(ctx)
+}
+
+// NewManager returns a manager with every controller, ready to be started. It asks the API server who it is.
+func NewManager(ctx context.Context, config *rest.Config, o *Settings) (ctrl.Manager, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = -1, -1 // API priority and fairness is the limit
+	manager, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        newScheme(),
+		Cache:                         controllers.CacheOptions(o.WatchNamespaces),
+		Client:                        controllers.ClientOptions(o.WatchNamespaces),
+		Controller:                    ctrlconfig.Controller{SkipNameValidation: ptr.To(o.Registry != nil)},
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress:        o.ProbeAddress,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              "manager.mooring.dev",
+		LeaderElectionNamespace:       o.LeaderNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       ptr.To(o.DrainTimeout + shutdownGrace),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("manager: %w", err)
+	}
+	if err := addProbes(manager); err != nil {
+		return nil, err
+	}
+	dependencies, err := o.dependencies(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := controllers.SetupAll(manager, dependencies); err != nil {
+		return nil, err
+	}
+	return manager, nil
+}
+
+// shutdownGrace is what closing the sessions may take after the calls in flight have ended or had their time.
+const shutdownGrace = 15 * time.Second
+
+// addProbes serves /healthz and /readyz. Readiness needs synced caches and no MCP server.
+func addProbes(manager ctrl.Manager) error {
+	if err := manager.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("health probe: %w", err)
+	}
+	if err := manager.AddReadyzCheck("caches", controllers.CachesSynced(manager)); err != nil {
+		return fmt.Errorf("readiness probe: %w", err)
+	}
+	return nil
+}
+
+// logger writes JSON lines to standard error. Info is for transitions; -v shows every pass.
+func (o *Settings) logger() logr.Logger {
+	level := uberzap.NewAtomicLevelAt(zapcore.Level(-o.Verbosity)) //nolint:gosec // a small number
+	return zap.New(zap.Level(&level), zap.JSONEncoder(), zap.StacktraceLevel(zapcore.DPanicLevel))
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Main runs the command line of this process and returns its exit status.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := newRoot(filepath.Base(os.Args[0]))
+	err := root.ExecuteContext(ctx)
+	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return 0
+	}
+	_, _ = fmt.Fprintln(os.Stderr, "error:", err)
+	return 1
+}
+
+// newRoot returns the command tree. Installed as kubectl-mooring, it calls itself "kubectl mooring" in its help.
+func newRoot(program string) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "mooring",
+		Short:         "Keep connections to MCP servers as Kubernetes resources",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	if strings.HasPrefix(program, "kubectl-") {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl mooring"}
+	}
+	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newVersion())
+	return root
+}

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers"
+	"github.com/mooring-dev/mooring/controllers/mcpserver"
+	"github.com/mooring-dev/mooring/internal/egress"
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/metrics"
+	"github.com/mooring-dev/mooring/internal/refs"
+	"github.com/mooring-dev/mooring/internal/secret"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream"
+)
+
+// dependencies makes what the controllers need: the supervisor, the reference tracker and the dialers.
+func (o *Settings) dependencies(ctx context.Context, config *rest.Config) (controllers.Dependencies, error) {
+	none := controllers.Dependencies{}
+	policy, err := o.egressPolicy(config)
+	if err != nil {
+		return none, err
+	}
+	servers := &mcpserver.Keys{}
+	references, err := newReferences(ctx, config, servers)
+	if err != nil {
+		return none, err
+	}
+	registry := o.Registry
+	if registry == nil {
+		registry = ctrlmetrics.Registry
+	}
+	series, err := metrics.New(registry, v1alpha1.SessionConnecting, v1alpha1.SessionConnected,
+		v1alpha1.SessionWaiting, v1alpha1.SessionQuarantined, v1alpha1.SessionRetired, v1alpha1.ReasonDisabled)
+	if err != nil {
+		return none, fmt.Errorf("metrics: %w", err)
+	}
+	sessions := session.New(session.Options{
+		Discover:     true,
+		Notify:       servers.Notify,
+		Observe:      observer(ctrl.Log.WithName("session"), series),
+		DrainTimeout: o.DrainTimeout,
+	})
+	dialers := &dialers{policy: policy, eras: upstream.NewEraMemory()}
+	return controllers.Dependencies{
+		Sessions: sessions, Servers: servers, References: references, Dial: dialers.dial,
+		CheckHost: dialers.check, Metrics: series, Workers: o.Workers,
+	}, nil
+}
+
+func newReferences(ctx context.Context, config *rest.Config, servers *mcpserver.Keys) (*refs.Tracker, error) {
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	watcher, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("metadata client: %w", err)
+	}
+	identity, err := refs.Identity(ctx, kube)
+	if err != nil {
+		return nil, fmt.Errorf("who am I: %w", err)
+	}
+	return refs.New(refs.Options{
+		Kube: kube, Metadata: watcher, Wake: servers.Feed.Wake, Identity: identity, Log: ctrl.Log.WithName("references"),
+	}), nil
+}
+
+// egressPolicy is the flags' policy; the API server is never an MCP server, under whichever address we know it.
+func (o *Settings) egressPolicy(config *rest.Config) (*egress.Policy, error) {
+	policy, err := egress.NewPolicy(egress.Options{
+		AllowLoopback: o.AllowLoopback, AllowCrossNamespaceServices: o.CrossNamespaceServices,
+		Allow: o.EgressAllow, Deny: o.EgressDeny, APIServers: apiServers(config.Host),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("flags: %w", err)
+	}
+	return policy, nil
+}
+
+// apiServers are the addresses of the API server that configuration and environment tell.
+func apiServers(host string) []string {
+	var out []string
+	if parsed, err := url.Parse(host); err == nil && parsed.Host != "" {
+		port := firstOf(parsed.Port(), map[string]string{"http": "80"}[parsed.Scheme], "443")
+		out = append(out, net.JoinHostPort(parsed.Hostname(), port))
+	}
+	if inCluster := os.Getenv("KUBERNETES_SERVICE_HOST"); inCluster != "" {
+		out = append(out, net.JoinHostPort(inCluster, firstOf(os.Getenv("KUBERNETES_SERVICE_PORT"), "443")))
+	}
+	return append(out, "kubernetes.default.svc:443")
+}
+
+// dialers makes dialers that share what the process knows: the egress policy and the protocol eras of servers.
+type dialers struct {
+	policy *egress.Policy
+	eras   *upstream.EraMemory
+}
+
+func (d *dialers) check(namespace, host string) error {
+	return d.policy.ForNamespace(namespace).CheckLiteral(host)
+}
+
+func (d *dialers) dial(endpoint mcpserver.Endpoint) (session.Dialer, error) {
+	config := upstream.Config{
+		URL:             endpoint.URL,
+		Protocol:        upstream.Protocol(endpoint.Protocol),
+		Bearer:          endpoint.Bearer,
+		CABundle:        []byte(endpoint.CABundle),
+		ServerName:      endpoint.ServerName,
+		ProxyURL:        secret.New(endpoint.ProxyURL),
+		ProtocolVersion: endpoint.ProtocolVersion,
+		Timeouts:        endpoint.Timeouts,
+		Egress:          d.policy.ForNamespace(endpoint.Namespace),
+		Eras:            d.eras,
+		UserAgent:       "mooring/" + buildVersion(),
+	}
+	for _, header := range endpoint.Headers {
+		config.Headers = append(config.Headers, upstream.Header{Name: header.Name, Value: header.Value})
+	}
+	if !endpoint.ClientCertificate.IsZero() {
+		pair, err := tls.X509KeyPair(
+			[]byte(endpoint.ClientCertificate.Reveal()), []byte(endpoint.ClientKey.Reveal()))
+		if err != nil { // it was judged before; the error's text may quote the key
+			return nil, fmt.Errorf("client certificate of %s is not a pair", endpoint.Target)
+		}
+		config.ClientCertificate = &pair
+	}
+	return upstream.NewDialer(config)
+}
+
+// observer turns a session's events into metrics and log lines. A failure is a debug line: its first occurrence shows
+// in status and events anyway.
+func observer(log logr.Logger, series *metrics.Metrics) func(session.Event) {
+	return func(event session.Event) {
+		log := log.WithValues("session", event.Key)
+		switch event.Kind {
+		case session.Dialled:
+			series.Connected(event.Duration)
+			log.V(1).Info("session connected")
+		case session.Listed:
+			series.Listed(event.Duration)
+		case session.Failed:
+			series.Failed(event.Failure.Class, event.Failure.Phase)
+			log.V(1).Info("session failure", "class", event.Failure.Class, "phase", event.Failure.Phase,
+				"reason", event.Failure.Reason, "httpStatus", event.Failure.HTTPStatus)
+		case session.Struck:
+			series.Quarantined()
+			log.Info("server quarantined", "reason", event.Failure.Reason)
+		case session.GivenUp:
+			series.Retired(string(retirement(event.Failure)))
+			log.Info("server retired", "reason", event.Failure.Reason)
+		case session.Rebuilt:
+			series.Rebuilt()
+			log.V(1).Info("session rebuilt")
+		case session.Panicked:
+			log.Error(nil, "session panicked; it is rebuilt", "stack", event.Stack)
+		case session.Overstayed:
+			log.Info("sessions did not end in time")
+		case session.Disposed:
+			log.V(1).Info("session closed")
+		}
+	}
+}
+
+// retirement is the kind of retirement that a failure leads to.
+func retirement(f failure.Failure) session.Retirement {
+	if failure.RefusedBy(f) == failure.NotRefused {
+		return session.Exhausted
+	}
+	return session.Refused
+}
