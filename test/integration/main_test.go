@@ -1,0 +1,121 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/config"
+)
+
+// What all tests of the package share.
+var (
+	plane *envtest.Environment
+	admin client.WithWatch
+)
+
+func TestMain(m *testing.M) {
+	status, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "integration:", err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+func run(m *testing.M) (status int, err error) {
+	assets := os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" {
+		assets = filepath.Join("..", "..", "bin")
+	}
+	if _, err := os.Stat(filepath.Join(assets, "kube-apiserver")); err != nil {
+		return 1, fmt.Errorf("no control plane in %s: run `make controlplane`", assets)
+	}
+	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.WriteTo(logs)))
+	plane = &envtest.Environment{
+		BinaryAssetsDirectory:    assets,
+		ControlPlaneStartTimeout: 2 * time.Minute,
+		ControlPlaneStopTimeout:  time.Minute,
+	}
+	plane.ControlPlane.GetAPIServer().Path = filepath.Join(assets, "kube-apiserver")
+	plane.ControlPlane.Etcd = &envtest.Etcd{Path: filepath.Join(assets, "etcd")}
+	root, err := plane.Start()
+	defer func() {
+		if stopErr := plane.Stop(); stopErr != nil && err == nil { // also after a failed start: it leaves etcd behind
+			err = fmt.Errorf("stop: %w", stopErr)
+		}
+	}()
+	if err != nil {
+		return 1, fmt.Errorf("start: %w", err)
+	}
+	if err := install(root); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// install puts the shipped CRDs and RBAC onto the control plane.
+func install(root *rest.Config) error {
+	if err := v1alpha1.AddToScheme(scheme.Scheme); err != nil {
+		return err
+	}
+	var err error
+	if admin, err = client.NewWithWatch(root, client.Options{Scheme: scheme.Scheme}); err != nil {
+		return err
+	}
+	objects, err := config.CRDs()
+	if err != nil {
+		return err
+	}
+	var definitions []*apiextensionsv1.CustomResourceDefinition
+	for _, object := range objects {
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, definition); err != nil {
+			return err
+		}
+		definitions = append(definitions, definition)
+	}
+	if _, err := envtest.InstallCRDs(root, envtest.CRDInstallOptions{CRDs: definitions}); err != nil {
+		return err
+	}
+	access, err := config.Access()
+	if err != nil {
+		return err
+	}
+	for _, object := range access {
+		err := retry.OnError(retry.DefaultBackoff, func(error) bool { return true }, func() error {
+			return client.IgnoreAlreadyExists(admin.Create(context.Background(), object))
+		})
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// managerConfig is the client configuration of the manager's service account.
+func managerConfig() (*rest.Config, error) {
+	name := "system:serviceaccount:" + config.Namespace + ":" + config.ManagerServiceAccount
+	user, err := plane.AddUser(envtest.User{
+		Name:   name,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + config.Namespace},
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return user.Config(), nil
+}
