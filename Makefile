@@ -21,7 +21,7 @@ ASSETS := $(if $(KUBEBUILDER_ASSETS),$(KUBEBUILDER_ASSETS),$(BIN))
 NODE_ASSETS := $(BIN)/node-assets
 NODE := $(NODE_ASSETS)/node
 SERVER_EVERYTHING := $(NODE_ASSETS)/node_modules/@modelcontextprotocol/server-everything/dist/index.js
-SAMPLE_SERVER ?= ./hack/sampleserver
+SAMPLE_SERVER ?= ./hack/sample-server
 
 TEST_ENV = KUBEBUILDER_ASSETS=$(ASSETS) MOORING_NODE=$(NODE) MOORING_SERVER_EVERYTHING=$(SERVER_EVERYTHING)
 DEMO_ENV = $(TEST_ENV) CGO_ENABLED=0
@@ -72,7 +72,7 @@ build: ## Build bin/mooring.
 
 .PHONY: controlplane
 controlplane: ## Put etcd, kube-apiserver and kubectl into bin/.
-	@$(GO) run -C hack/controlplane $(GOMODFLAGS) . -bin $(BIN)
+	@CGO_ENABLED=0 $(GO) run -C hack/controlplane $(GOMODFLAGS) . -bin $(BIN)
 
 .PHONY: node-assets
 node-assets: ## Put npm server-everything, and Node where none is installed, into bin/node-assets.
