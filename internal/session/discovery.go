@@ -227,6 +227,7 @@ func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 func (g *guarded) fail(permit breaker.Permit, f failure.Failure, blameless bool) {
 	strikes, state := g.breaker.Strikes(), g.breaker.State()
 	g.breaker.Failed(time.Now(), permit, f, blameless)
+	g.last = f
 	g.events = append(g.events, Event{Kind: Failed, Failure: f})
 	switch {
 	case g.breaker.State() == breaker.Retired && state != breaker.Retired:

@@ -42,7 +42,7 @@ func TestEnsureBeforeRunStartsWithRun(t *testing.T) {
 		s := session.New(manager())
 		s.Ensure("a", config(server))
 		s.Ensure("a", config(server))
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		equal(t, "dials before Run", server.Counts().Dials, 0)
 		snapshot, _ := s.Snapshot("a")
 		equal(t, "state before Run", snapshot.State, session.Connecting)

@@ -98,7 +98,7 @@ func (r *rig) count(kind session.EventKind) int {
 
 // after lets time pass, and everything that happens in it.
 func (r *rig) after(d time.Duration) {
-	time.Sleep(d) // fake time: returns when nothing else is left to do
+	<-time.After(d) // fake time: comes when nothing else is left to do
 	synctest.Wait()
 }
 
@@ -152,7 +152,9 @@ var (
 )
 
 // status is the error of an HTTP status.
-func status(code int) error { return failing(failure.FromStatus("", failure.Status{Code: code}, time.Now())) }
+func status(code int) error {
+	return failing(failure.FromStatus("", failure.Status{Code: code}, time.Now()))
+}
 
 // told is the error of an HTTP status with Retry-After.
 func told(code int, after string) error {

@@ -53,8 +53,8 @@ func (d *discovery) list(l *link) (listing *Listing, began beginning, err error)
 func (d *discovery) listed(l *link, permit breaker.Permit, listing *Listing, began beginning) {
 	now := time.Now()
 	d.change(func(g *guarded) {
-		g.answered(permit)
 		g.connected, g.attempting = true, false
+		g.answered(permit)
 		g.listFault = nil
 		g.refreshDone = began.refresh
 		if g.config.Catalog != began.config.Catalog {

@@ -2,9 +2,6 @@ package session
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"sync"
 	"time"
 
@@ -18,6 +15,9 @@ type server struct {
 	key   Key
 	sup   *Supervisor
 	slots *limits.Slots
+	// closing ends when the server is shut: calls that wait are then told so, those in flight drain.
+	closing context.Context
+	close   context.CancelCauseFunc
 
 	mu      sync.Mutex
 	guarded guarded
@@ -51,28 +51,18 @@ type guarded struct {
 	// refreshAsked and refreshDone count calls of Refresh and those that a list has answered.
 	refreshAsked, refreshDone int
 
+	// last is what failed last, for callers that are refused.
+	last failure.Failure
+
 	// told is the standing that Notify last spoke of.
 	told edge
 	// events are told when the lock is released.
 	events []Event
 }
 
-// edge is what of a snapshot is worth a notification.
-type edge struct {
-	connection, catalog, reconnect, handled string
-	state                                   State
-	settled, doubted, refreshing            bool
-	info                                    Info
-	listingID                               string
-	hasListing                              bool
-	fault, listFault                        Fault
-	strikes                                 int
-	until, retiredAt                        time.Time
-	retirement                              Retirement
-}
-
 func newServer(sup *Supervisor, key Key, config Config) *server {
 	s := &server{key: key, sup: sup, slots: limits.NewSlots(config.Calls.MaxConcurrent)}
+	s.closing, s.close = context.WithCancelCause(context.Background())
 	g := &s.guarded
 	g.config = config
 	g.calls = map[string]*callSession{}
@@ -110,16 +100,15 @@ func (s *server) discover(g *guarded) {
 	s.sup.running.Go(g.discovery.run)
 }
 
-// shut ends all sessions; what ends them tells calls in flight apart from discovery.
+// shut ends all sessions for good: discovery at once, call sessions when they have drained.
 func (s *server) shut(cause error) {
+	s.close(cause)
 	s.change(func(g *guarded) {
 		g.shut = true
 		if g.discovery != nil {
 			g.discovery.end(cause)
 		}
-		for _, session := range g.calls {
-			session.drain(cause)
-		}
+		g.drain(cause)
 	})
 }
 
@@ -161,15 +150,13 @@ func (s *server) replace(g *guarded) {
 	}
 	g.refreshDone = g.refreshAsked
 	s.discover(g)
-	for _, session := range g.calls {
-		session.drain(errReplaced)
-	}
+	g.drain(errReplaced)
 }
 
 // answered ends a permit with a proof of life.
 func (g *guarded) answered(permit breaker.Permit) {
 	g.breaker.Answered(permit)
-	if g.breaker.State() == breaker.Closed {
+	if g.connected && g.breaker.State() == breaker.Closed {
 		g.fault = nil
 	}
 }
@@ -241,100 +228,4 @@ func (s *server) snapshot() Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.guarded.snapshot()
-}
-
-func (g *guarded) state() State {
-	switch g.breaker.State() {
-	case breaker.Retired:
-		return Retired
-	case breaker.Quarantined:
-		return Quarantined
-	case breaker.Waiting, breaker.Closed:
-	}
-	switch {
-	case g.connected && g.breaker.State() == breaker.Closed:
-		return Connected
-	case g.attempted:
-		return Waiting
-	}
-	return Connecting
-}
-
-func (g *guarded) snapshot() Snapshot {
-	snapshot := Snapshot{
-		Connection: g.config.Connection, Catalog: g.config.Catalog, Reconnect: g.config.Reconnect,
-		State: g.state(), Settled: g.settled, Info: g.info,
-		Listing: g.listing, ListingID: g.listingID, EmptyUnconfirmed: g.doubted,
-		Fault: g.fault.clone(), ListFault: g.listFault.clone(),
-		Strikes: g.breaker.Strikes(), QuarantinedUntil: g.breaker.QuarantinedUntil(),
-		RetiredAt: g.breaker.RetiredAt(), Retirement: g.retirement(),
-		HandledReconnect: g.handledReconnect, RefreshPending: g.refreshDone < g.refreshAsked,
-	}
-	if next, planned := g.breaker.Next(time.Now()); planned && !g.attempting && snapshot.State != Connected {
-		snapshot.NextAttempt = next
-	}
-	return snapshot
-}
-
-func (g *guarded) retirement() Retirement {
-	switch {
-	case g.breaker.Refused():
-		return Refused
-	case g.breaker.Exhausted():
-		return Exhausted
-	}
-	return ""
-}
-
-func (g *guarded) edge() edge {
-	e := edge{
-		connection: g.config.Connection, catalog: g.config.Catalog, reconnect: g.config.Reconnect,
-		handled: g.handledReconnect, state: g.state(),
-		settled: g.settled, doubted: g.doubted, refreshing: g.refreshDone < g.refreshAsked,
-		info: g.info, listingID: g.listingID, hasListing: g.listing != nil,
-		strikes: g.breaker.Strikes(), until: g.breaker.QuarantinedUntil(),
-		retiredAt: g.breaker.RetiredAt(), retirement: g.retirement(),
-	}
-	if g.fault != nil {
-		e.fault = *g.fault
-	}
-	if g.listFault != nil {
-		e.listFault = *g.listFault
-	}
-	return e
-}
-
-func (f *Fault) clone() *Fault {
-	if f == nil {
-		return nil
-	}
-	copied := *f
-	return &copied
-}
-
-// follow is the fault after f: the one before where it is the same trouble, so that Since is when it began.
-func (f *Fault) follow(next failure.Failure) *Fault {
-	if f != nil && f.SameKind(next) {
-		return f
-	}
-	return &Fault{Failure: next, Since: time.Now()}
-}
-
-// digest names the content of a listing.
-func (l *Listing) digest() string {
-	h := sha256.New()
-	write := func(part []byte) {
-		_ = binary.Write(h, binary.BigEndian, int64(len(part)))
-		_, _ = h.Write(part)
-	}
-	for _, tool := range l.Tools {
-		write(tool)
-	}
-	if l.NoTools {
-		write([]byte("no tools"))
-	}
-	if l.Loop {
-		write([]byte("loop"))
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }

@@ -1,10 +1,14 @@
 package session
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session/breaker"
 )
 
 // ErrNotConnected is wrapped by every refusal to use a session that is not there now.
@@ -67,4 +71,114 @@ type Snapshot struct {
 	RefreshPending bool
 	// NextAttempt is when the next attempt or probe is due; zero when none is planned or one is under way.
 	NextAttempt time.Time
+}
+
+// edge is what of a snapshot is worth a notification.
+type edge struct {
+	connection, catalog, reconnect, handled string
+	state                                   State
+	settled, doubted, refreshing            bool
+	info                                    Info
+	listingID                               string
+	hasListing                              bool
+	fault, listFault                        Fault
+	strikes                                 int
+	until, retiredAt                        time.Time
+	retirement                              Retirement
+}
+
+func (g *guarded) state() State {
+	switch g.breaker.State() {
+	case breaker.Retired:
+		return Retired
+	case breaker.Quarantined:
+		return Quarantined
+	case breaker.Waiting, breaker.Closed:
+	}
+	switch {
+	case g.connected && g.breaker.State() == breaker.Closed:
+		return Connected
+	case g.attempted:
+		return Waiting
+	}
+	return Connecting
+}
+
+func (g *guarded) snapshot() Snapshot {
+	snapshot := Snapshot{
+		Connection: g.config.Connection, Catalog: g.config.Catalog, Reconnect: g.config.Reconnect,
+		State: g.state(), Settled: g.settled, Info: g.info,
+		Listing: g.listing, ListingID: g.listingID, EmptyUnconfirmed: g.doubted,
+		Fault: g.fault.clone(), ListFault: g.listFault.clone(),
+		Strikes: g.breaker.Strikes(), QuarantinedUntil: g.breaker.QuarantinedUntil(),
+		RetiredAt: g.breaker.RetiredAt(), Retirement: g.retirement(),
+		HandledReconnect: g.handledReconnect, RefreshPending: g.refreshDone < g.refreshAsked,
+	}
+	if next, planned := g.breaker.Next(time.Now()); planned && !g.attempting && snapshot.State != Connected {
+		snapshot.NextAttempt = next
+	}
+	return snapshot
+}
+
+func (g *guarded) retirement() Retirement {
+	switch {
+	case g.breaker.Refused():
+		return Refused
+	case g.breaker.Exhausted():
+		return Exhausted
+	}
+	return ""
+}
+
+func (g *guarded) edge() edge {
+	e := edge{
+		connection: g.config.Connection, catalog: g.config.Catalog, reconnect: g.config.Reconnect,
+		handled: g.handledReconnect, state: g.state(),
+		settled: g.settled, doubted: g.doubted, refreshing: g.refreshDone < g.refreshAsked,
+		info: g.info, listingID: g.listingID, hasListing: g.listing != nil,
+		strikes: g.breaker.Strikes(), until: g.breaker.QuarantinedUntil(),
+		retiredAt: g.breaker.RetiredAt(), retirement: g.retirement(),
+	}
+	if g.fault != nil {
+		e.fault = *g.fault
+	}
+	if g.listFault != nil {
+		e.listFault = *g.listFault
+	}
+	return e
+}
+
+func (f *Fault) clone() *Fault {
+	if f == nil {
+		return nil
+	}
+	copied := *f
+	return &copied
+}
+
+// follow is the fault after f: the one before where it is the same trouble, so that Since is when it began.
+func (f *Fault) follow(next failure.Failure) *Fault {
+	if f != nil && f.SameKind(next) {
+		return f
+	}
+	return &Fault{Failure: next, Since: time.Now()}
+}
+
+// digest names the content of a listing.
+func (l *Listing) digest() string {
+	h := sha256.New()
+	write := func(part []byte) {
+		_ = binary.Write(h, binary.BigEndian, int64(len(part)))
+		_, _ = h.Write(part)
+	}
+	for _, tool := range l.Tools {
+		write(tool)
+	}
+	if l.NoTools {
+		write([]byte("no tools"))
+	}
+	if l.Loop {
+		write([]byte("loop"))
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

@@ -47,20 +47,28 @@ func (b *Breaker) Abandon() {
 
 // Admit asks for the permit of a call. The refusal is nil exactly when the permit is good.
 func (b *Breaker) Admit(now time.Time) (Permit, *Refusal) {
+	if refusal := b.Refuses(now); refusal != nil {
+		return Permit{}, refusal
+	}
+	return b.Begin(), nil
+}
+
+// Refuses returns why a call would not be admitted now, nil when it would be.
+func (b *Breaker) Refuses(now time.Time) *Refusal {
 	if wait := b.gate.Sub(now); wait > 0 {
-		return Permit{}, &Refusal{RetryAfter: wait, Retired: b.state == Retired}
+		return &Refusal{RetryAfter: wait, Retired: b.state == Retired}
 	}
 	switch {
 	case b.state == Closed:
-		return Permit{epoch: b.epoch}, nil
+		return nil
 	case b.state == Retired:
-		return Permit{}, &Refusal{RetryAfter: remaining(now, b.until), Retired: true}
+		return &Refusal{RetryAfter: remaining(now, b.until), Retired: true}
 	case b.probing:
-		return Permit{}, &Refusal{RetryAfter: shortest}
+		return &Refusal{RetryAfter: shortest}
 	case !b.granted && now.Before(b.until):
-		return Permit{}, &Refusal{RetryAfter: remaining(now, b.until)}
+		return &Refusal{RetryAfter: remaining(now, b.until)}
 	}
-	return b.Begin(), nil
+	return nil
 }
 
 // remaining is the time until a probe is due, 0 for a zero time, else at least a moment.
