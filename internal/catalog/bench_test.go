@@ -15,7 +15,8 @@ import (
 func thousand() []json.RawMessage {
 	tools := make([]json.RawMessage, 1000)
 	for i := range tools {
-		head := fmt.Sprintf(`{"name":"tool_%04d","title":"Tool number %d","inputSchema":{"type":"object","properties":{"owner":`+
+		head := fmt.Sprintf(`{"name":"tool_%04d","title":"Tool number %d","inputSchema":{"type":"object","properties":`+
+			`{"owner":`+
 			`{"type":"string","description":"Owner of the repository"},"limit":{"type":"integer","minimum":1,"maximum":100,`+
 			`"default":30}},"required":["owner"],"additionalProperties":false},"annotations":{"readOnlyHint":true},`+
 			`"description":"`, i, i)

@@ -78,7 +78,8 @@ func (c Catalog) EstimatedTokens() int {
 
 // Find returns the tool of a raw name.
 func (c Catalog) Find(name string) (Tool, bool) {
-	at, ok := slices.BinarySearchFunc(c.Tools, name, func(t Tool, name string) int { return strings.Compare(t.Name, name) })
+	byName := func(t Tool, name string) int { return strings.Compare(t.Name, name) }
+	at, ok := slices.BinarySearchFunc(c.Tools, name, byName)
 	if !ok {
 		return Tool{}, false
 	}

@@ -101,28 +101,38 @@ func translate(glob string) (string, error) {
 // translateClass turns the character class at the start of rest into one of a regular expression, and returns how many
 // characters it took.
 func translateClass(rest []rune) (class string, length int, err error) {
-	var out strings.Builder
-	out.WriteByte('[')
-	at := 1
-	if at < len(rest) && rest[at] == '^' {
-		out.WriteByte('^')
-		at++
+	at, class := 1, "["
+	if len(rest) > at && rest[at] == '^' {
+		at, class = at+1, "[^"
 	}
-	for first := at; at < len(rest); at++ {
-		switch c := rest[at]; {
-		case c == ']' && at > first:
-			return out.String() + "]", at + 1, nil
-		case c == '-' && at > first:
-			out.WriteByte('-')
-			continue
-		case c == '-' || c == ']':
-			return "", 0, errors.New("bad character class")
-		case c == '\\':
-			if at++; at == len(rest) {
-				return "", 0, errors.New("a backslash at the end")
-			}
+	for first := at; at < len(rest); {
+		if at > first && rest[at] == ']' {
+			return class + "]", at + 1, nil
 		}
-		fmt.Fprintf(&out, `\x{%X}`, rest[at])
+		if at > first && rest[at] == '-' {
+			at, class = at+1, class+"-"
+			continue
+		}
+		member, used, err := classMember(rest[at:])
+		if err != nil {
+			return "", 0, err
+		}
+		at, class = at+used, class+fmt.Sprintf(`\x{%X}`, member)
 	}
 	return "", 0, errors.New("a character class without end")
+}
+
+// classMember reads one character of a class.
+func classMember(rest []rune) (member rune, length int, err error) {
+	switch rest[0] {
+	case '-', ']':
+		return 0, 0, errors.New("bad character class")
+	case '\\':
+		if len(rest) == 1 {
+			return 0, 0, errors.New("a backslash at the end")
+		}
+		return rest[1], 2, nil
+	default:
+		return rest[0], 1, nil
+	}
 }

@@ -23,7 +23,8 @@ func ServerPart(namespace, name string, foreign bool) string {
 
 // ExposedName returns the name under which agents see a tool: mcp_<server>_<tool>, always of 1 to 50 characters of
 // A-Z, a-z, 0-9, _ and -. Where that form would be ambiguous, too long or hold other characters, the end is replaced by
-// "_" and 8 hexadecimal digits of SHA-256(server, NUL, raw name). The name depends on nothing but the two arguments, and
+// "_" and 8 hexadecimal digits of SHA-256(server, NUL, raw name). The name depends on nothing but the two arguments,
+// and
 // nothing ever parses it: who needs to know the server looks the name up.
 func ExposedName(serverPart, rawTool string) string {
 	server, serverMapped := mapName(serverPart)

@@ -41,10 +41,12 @@ func TestExposedNames(t *testing.T) {
 }
 
 func TestB34NamesAreValidAndDistinct(t *testing.T) {
-	for _, server := range []string{strings.Repeat("p", 40), "a", "a-b", strings.Repeat("p", 63) + "-" + strings.Repeat("q", 40)} {
+	for _, server := range []string{strings.Repeat("p", 40), "a", "a-b",
+		strings.Repeat("p", 63) + "-" + strings.Repeat("q", 40)} {
 		seen := map[string]string{}
 		for _, tool := range []string{
-			strings.Repeat("a", 60), strings.Repeat("a", 59) + "b", "files.read", "files_read", "files-read", "files/read", "数据库", "数据裤",
+			strings.Repeat("a", 60), strings.Repeat("a", 59) + "b",
+			"files.read", "files_read", "files-read", "files/read", "数据库", "数据裤",
 			"x_", "x", "_x", "_", "__", ".", "",
 		} {
 			name := catalog.ExposedName(server, tool)
@@ -61,9 +63,10 @@ func TestB34NamesAreValidAndDistinct(t *testing.T) {
 
 func TestB32OneToolNameOnTwoServers(t *testing.T) {
 	for what, pair := range map[string][2]string{
-		"two names":      {catalog.ExposedName("a", "send_email"), catalog.ExposedName("b", "send_email")},
-		"two namespaces": {catalog.ExposedName(catalog.ServerPart("x", "a", false), "t"), catalog.ExposedName(catalog.ServerPart("y", "a", true), "t")},
-		"moved border":   {catalog.ExposedName("a", "b_c"), catalog.ExposedName("a_b", "c")},
+		"two names": {catalog.ExposedName("a", "send_email"), catalog.ExposedName("b", "send_email")},
+		"two namespaces": {catalog.ExposedName(catalog.ServerPart("x", "a", false), "t"),
+			catalog.ExposedName(catalog.ServerPart("y", "a", true), "t")},
+		"moved border": {catalog.ExposedName("a", "b_c"), catalog.ExposedName("a_b", "c")},
 		"long servers": {catalog.ExposedName(strings.Repeat("a", 40)+"1", "t"),
 			catalog.ExposedName(strings.Repeat("a", 40)+"2", "t")},
 	} {

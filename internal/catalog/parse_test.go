@@ -150,13 +150,15 @@ func TestB36SchemasAreKeptAndMarked(t *testing.T) {
 	})
 	equal(t, "any", definition(t, c, "any"),
 		`{"inputSchema":{"anyOf":[{"required":["a"]},{"required":["b"]}],"type":"object"},"name":"any"}`)
-	equal(t, "defs", definition(t, c, "defs"), `{"inputSchema":{"$defs":{"n":{"properties":{"next":{"$ref":"#/$defs/n"}}}},`+
-		`"properties":{"root":{"$ref":"#/$defs/n"}},"type":"object"},"name":"defs"}`)
+	equal(t, "defs", definition(t, c, "defs"),
+		`{"inputSchema":{"$defs":{"n":{"properties":{"next":{"$ref":"#/$defs/n"}}}},`+
+			`"properties":{"root":{"$ref":"#/$defs/n"}},"type":"object"},"name":"defs"}`)
 }
 
 func TestB36ReferencesAreFoundEverywhere(t *testing.T) {
 	for _, schema := range []string{
-		`{"$ref":"other.json"}`, `{"$ref":""}`, `{"$dynamicRef":"http://x.test#a"}`, `{"default":{"$ref":"file:///etc/passwd"}}`,
+		`{"$ref":"other.json"}`, `{"$ref":""}`, `{"$dynamicRef":"http://x.test#a"}`, `{"properties":{"$ref":"x"}}`,
+		`{"default":{"$ref":"file:///etc/passwd"}}`,
 		`{"x-ext":[{"$ref":"//x.test"}]}`, `{"dependencies":{"a":{"$ref":"x"}}}`, `{"$ref":"%zz"}`,
 		`{"allOf":[{"prefixItems":[{"additionalProperties":{"$recursiveRef":"x"}}]}]}`,
 	} {
@@ -197,22 +199,25 @@ func TestB38MoreForms(t *testing.T) {
 		published string
 		warning   string
 	}{
-		`{"type":"object","properties":[]}`:         {`{"properties":{},"type":"object"}`, "InputSchemaNormalised"},
-		`{"type":"object","required":null}`:         {`{"type":"object"}`, "InputSchemaNormalised"},
-		`{"properties":{"a":{}},"anyOf":[]}`:        {`{"anyOf":[],"properties":{"a":{}},"type":"object"}`, "InputSchemaNormalised"},
-		`[]`:                                        {"", "InvalidInputSchema"},
-		`true`:                                      {"", "InvalidInputSchema"},
-		`{"type":null}`:                             {"", "InvalidInputSchema"},
-		`{"type":["object","null"]}`:                {"", "InvalidInputSchema"},
-		`{"type":"object","properties":[1]}`:        {"", "InvalidInputSchema"},
-		`{"type":"object","properties":"x"}`:        {"", "InvalidInputSchema"},
+		`{"type":"object","properties":[]}`: {`{"properties":{},"type":"object"}`, "InputSchemaNormalised"},
+		`{"type":"object","required":null}`: {`{"type":"object"}`, "InputSchemaNormalised"},
+		`{"properties":{"a":{}},"anyOf":[]}`: {`{"anyOf":[],"properties":{"a":{}},"type":"object"}`,
+			"InputSchemaNormalised"},
+		`[]`:                                 {"", "InvalidInputSchema"},
+		`true`:                               {"", "InvalidInputSchema"},
+		`{"type":null}`:                      {"", "InvalidInputSchema"},
+		`{"type":["object","null"]}`:         {"", "InvalidInputSchema"},
+		`{"type":"object","properties":[1]}`: {"", "InvalidInputSchema"},
+		`{"type":"object","properties":"x"}`: {"", "InvalidInputSchema"},
 		`{"type":"object","exclusiveMaximum":true}`: {`{"exclusiveMaximum":true,"type":"object"}`, "NonStandardSchema"},
 		`{"type":"object","items":[{"id":"#a"}]}`:   {`{"items":[{"id":"#a"}],"type":"object"}`, "NonStandardSchema"},
 		`{"type":"object","not":{"divisibleBy":2}}`: {`{"not":{"divisibleBy":2},"type":"object"}`, "NonStandardSchema"},
 		`{"$schema":"http://json-schema.org/draft-04/schema#","type":"object"}`: {
 			`{"$schema":"http://json-schema.org/draft-04/schema#","type":"object"}`, "NonStandardSchema"},
-		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"id":{},"required":{}},"required":["id"]}`: {
-			`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"id":{},"required":{}},"required":["id"],"type":"object"}`, ""},
+		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"id":{},"required":{}},` +
+			`"required":["id"]}`: {
+			`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"id":{},"required":{}},"required":["id"],` +
+				`"type":"object"}`, ""},
 	} {
 		c := catalog.Parse(list(`{"name":"t","inputSchema":` + schema + `}`))
 		if want.warning == "" {
@@ -258,25 +263,30 @@ func TestB39HiddenCharactersAreRemovedFromText(t *testing.T) {
 
 func TestB39EveryTextFieldIsCleaned(t *testing.T) {
 	h := `\u200b`
-	c := catalog.Parse(list(`{"name":"t","title":"T` + h + `","description":"D` + h + `","annotations":{"title":"A` + h + `"},` +
-		`"_meta":{"k":["M` + h + `"]},"x":{"y":"X` + h + `"},"inputSchema":{"type":"object","title":"S` + h + `","$comment":"C` + h +
-		`","x-hint":{"deep":["E` + h + `"]},"properties":{"p":{"description":"P` + h + `\ud800","default":"a\u001fb"}},` +
-		`"$defs":{"d":{"anyOf":[{"description":"Q` + h + `"}]}}},"outputSchema":{"type":"object","description":"O` + h + `"}}`))
+	c := catalog.Parse(list(
+		`{"name":"t","title":"T` + h + `","description":"D` + h + `","annotations":{"title":"A` + h + `"},` +
+			`"_meta":{"k":["M` + h + `"]},"x":{"y":"X` + h + `"},"inputSchema":{"type":"object","title":"S` + h + `",` +
+			`"$comment":"C` + h + `","x-hint":{"deep":["E` + h + `"]},"properties":{"p":{"description":"P` + h + `\ud800",` +
+			`"default":"a\u001fb"}},` +
+			`"$defs":{"d":{"anyOf":[{"description":"Q` + h + `"}]}}},"outputSchema":{"type":"object","description":"O` + h +
+			`"}}`))
 	equal(t, "warnings", c.Warnings.Items,
 		[]catalog.Warning{{catalog.TextSanitised, "t", "12 hidden or control characters removed"}})
 	equal(t, "definition", definition(t, c, "t"), `{"_meta":{"k":["M"]},"annotations":{"title":"A"},"description":"D",`+
-		`"inputSchema":{"$comment":"C","$defs":{"d":{"anyOf":[{"description":"Q"}]}},"properties":{"p":{"default":"a\u001fb",`+
-		`"description":"P`+"\uFFFD"+`"}},"title":"S","type":"object","x-hint":{"deep":["E"]}},"name":"t",`+
+		`"inputSchema":{"$comment":"C","$defs":{"d":{"anyOf":[{"description":"Q"}]}},"properties":{"p":{`+
+		`"default":"a\u001fb","description":"P`+"\uFFFD"+`"}},"title":"S","type":"object","x-hint":{"deep":["E"]}},`+
+		`"name":"t",`+
 		`"outputSchema":{"description":"O","type":"object"},"title":"T","x":{"y":"X"}}`)
 }
 
 func TestB39ToolsThatHideCharactersInValuesAreWithheld(t *testing.T) {
 	for what, tool := range map[string]string{
 		"InvalidInputSchema property": `{"name":"t","inputSchema":{"type":"object","properties":{"a\u202e":{}}}}`,
-		"InvalidInputSchema enum":     `{"name":"t","inputSchema":{"type":"object","properties":{"a":{"enum":["x` + tagged("hi") + `"]}}}}`,
-		"InvalidInputSchema default":  `{"name":"t","inputSchema":{"type":"object","default":{"a":["\u2066"]}}}`,
-		"InvalidInputSchema key":      `{"name":"t","inputSchema":{"type":"object","x\u0007":1}}`,
-		"InvalidTool meta":            `{"name":"t","_meta":{"a\u200b":1}}`,
+		"InvalidInputSchema enum": `{"name":"t","inputSchema":{"type":"object","properties":{"a":{"enum":["x` +
+			tagged("hi") + `"]}}}}`,
+		"InvalidInputSchema default": `{"name":"t","inputSchema":{"type":"object","default":{"a":["\u2066"]}}}`,
+		"InvalidInputSchema key":     `{"name":"t","inputSchema":{"type":"object","x\u0007":1}}`,
+		"InvalidTool meta":           `{"name":"t","_meta":{"a\u200b":1}}`,
 	} {
 		c := catalog.Parse(list(tool))
 		equal(t, what+": tools", len(c.Tools), 0)
@@ -433,7 +443,8 @@ func randomTool(random *rand.Rand, name string) (raw string, schema map[string]a
 	for range random.IntN(5) {
 		schema["x"+string(rune('a'+random.IntN(26)))] = value(4)
 	}
-	body, err := json.MarshalIndent(map[string]any{"name": name, "inputSchema": schema}, "", strings.Repeat(" ", random.IntN(3)))
+	tool := map[string]any{"name": name, "inputSchema": schema}
+	body, err := json.MarshalIndent(tool, "", strings.Repeat(" ", random.IntN(3)))
 	if err != nil {
 		panic(err)
 	}
@@ -463,7 +474,8 @@ func TestPropertySchemasKeepTheirContent(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a","inputSchema":{"type":"object","properties":{"a":{"$ref":"#/x","description":"\u200b"}}}}`,
-		`{"name":"a","title":null,"annotations":[],"outputSchema":{"type":[]}}`, `[]`, `{"name":"\ud800"}`, "{\"name\":\"\xff\"}",
+		`{"name":"a","title":null,"annotations":[],"outputSchema":{"type":[]}}`, `[]`,
+		`{"name":"\ud800"}`, "{\"name\":\"\xff\"}",
 	} {
 		f.Add([]byte(seed), []byte(`{"name":"good","inputSchema":{"type":"object"}}`))
 	}

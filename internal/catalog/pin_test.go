@@ -13,8 +13,10 @@ func TestDrift(t *testing.T) {
 	tool := func(name, rest string) string {
 		return `{"inputSchema":{"type":"object"},"name":"` + name + `"` + rest + `}`
 	}
-	baseline := catalog.NewBaseline(catalog.Parse(list(tool("same", ""), tool("changed", ""), tool("gone", ""), tool("dressed", ""))))
-	current := catalog.Parse(list(tool("same", ""), tool("changed", `,"title":"new"`), tool("added", ""), tool("dressed", `,"z":{}`)))
+	baseline := catalog.NewBaseline(catalog.Parse(list(tool("same", ""), tool("changed", ""),
+		tool("gone", ""), tool("dressed", ""))))
+	current := catalog.Parse(list(tool("same", ""), tool("changed", `,"title":"new"`),
+		tool("added", ""), tool("dressed", `,"z":{}`)))
 	equal(t, "drift", baseline.Drift(current), []catalog.DriftedTool{
 		{Name: "added", Kind: catalog.Added, Current: json.RawMessage(tool("added", ""))},
 		{Name: "changed", Kind: catalog.Changed, Approved: json.RawMessage(tool("changed", "")),

@@ -15,7 +15,8 @@ const england = "🏴\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007
 func TestB39WhatSurvives(t *testing.T) {
 	for _, text := range []string{
 		"", "plain", "line\n\ttab", "Ünïcödé 数据库 עברית العربية हिन्दी", "📁 😀 👍🏽", "👩‍💻 👨‍👩‍👧‍👦 👩🏽‍🚀 🏳️‍🌈 🏴‍☠️ ❤️‍🔥 🐈‍⬛ 🙂‍↔️",
-		"🇩🇪🇯🇵", england + " " + strings.Replace(england, "\U000E0065\U000E006E\U000E0067", "\U000E0073\U000E0063\U000E0074", 1),
+		"🇩🇪🇯🇵", england + " " + strings.Replace(england, "\U000E0065\U000E006E\U000E0067", "\U000E0073\U000E0063\U000E0074",
+			1),
 		"1️⃣ #️⃣ ☎︎ ™️ ©️ ‼️ ㊗️", "a\u2028b", "\uFFFD",
 	} {
 		if got, removed := catalog.Sanitise(text); got != text || removed != 0 {
@@ -61,7 +62,8 @@ func TestHiddenCharactersAreUnicodes(t *testing.T) {
 		if !utf8.ValidRune(r) || r == unicode.ReplacementChar {
 			continue
 		}
-		want := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) &&
+		want := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point,
+			unicode.Variation_Selector) &&
 			!unicode.In(r, visibleControls...)
 		if _, removed := catalog.Sanitise("a" + string(r)); (removed == 1) != want {
 			t.Errorf("%U: removed %d, hidden is %v", r, removed, want)
@@ -70,7 +72,8 @@ func TestHiddenCharactersAreUnicodes(t *testing.T) {
 }
 
 func FuzzSanitise(f *testing.F) {
-	for _, seed := range []string{"a\u200bb", england + "\U000E0067", "👩\u200d\u200b\u200d💻", "1\ufe0f\u20e3", "\r\r\n\xff", "❤\ufe0f\u200d🔥"} {
+	for _, seed := range []string{"a\u200bb", england + "\U000E0067", "👩\u200d\u200b\u200d💻", "1\ufe0f\u20e3",
+		"\r\r\n\xff", "❤\ufe0f\u200d🔥"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -73,6 +73,7 @@ func (i *inspection) walk(n *jsontree.Node, at place) {
 		for k := range n.Members {
 			i.member(&n.Members[k], at)
 		}
+	default: // null, booleans and numbers hide nothing
 	}
 }
 
@@ -93,7 +94,7 @@ func (i *inspection) member(m *jsontree.Member, at place) {
 		i.hides = m.Key
 	}
 	// References are looked for in every place: clients that resolve them do not tell schemas from examples.
-	if at != subschemas && isRef(m.Key) && m.Kind == jsontree.String {
+	if isRef(m.Key) && m.Kind == jsontree.String {
 		i.usesRef = true
 		if !strings.HasPrefix(m.Text, "#") {
 			i.remote = target(m.Text)

@@ -122,7 +122,7 @@ func (s *storedTools) verify() (Catalog, error) {
 	}
 	var (
 		parser jsontree.Parser
-		writer writer
+		out    writer
 		tools  = make([]Tool, 0, len(s.Tools))
 		seen   = make(map[string]bool, len(s.Tools))
 	)
@@ -135,7 +135,7 @@ func (s *storedTools) verify() (Catalog, error) {
 			return Catalog{}, fmt.Errorf("%w: tool %s: wrong or repeated name", ErrMalformed, quoted(stored.Name))
 		}
 		seen[stored.Name] = true
-		definition, digest := writer.write(&root)
+		definition, digest := out.write(&root)
 		if digest != stored.Digest {
 			return Catalog{}, fmt.Errorf("%w: tool %s", ErrDigestMismatch, quoted(stored.Name))
 		}

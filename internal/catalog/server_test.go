@@ -57,13 +57,16 @@ func decode(t *testing.T, e catalog.Encoded) catalog.ServerDocument {
 
 func TestServerDocument(t *testing.T) {
 	c := catalog.Parse(list(
-		`{"name":"b","inputSchema":{"type":"object","$ref":"#"}}`, `{"name":"a","inputSchema":{"type":"object","n":1.0},"x":"<&>"}`))
+		`{"name":"b","inputSchema":{"type":"object","$ref":"#"}}`, `{"name":"a","inputSchema":{"type":"object","n":1.0},`+
+			`"x":"<&>"}`))
 	encoded := encode(t, document(c))
 	equal(t, "encoding", encoded.Encoding, catalog.EncodingIdentity)
 	equal(t, "data", encoded.Data, map[string]string{"catalog.json": `{"configHash":"cafe","digest":"` + string(c.Digest) +
 		`","schemaVersion":1,"server":{"name":"github","namespace":"agents"},"tools":[` +
-		`{"definition":{"inputSchema":{"n":1.0,"type":"object"},"name":"a","x":"<&>"},"digest":"` + string(c.Tools[0].Digest) +
-		`","name":"a"},{"compat":["UsesRef"],"definition":{"inputSchema":{"$ref":"#","type":"object"},"name":"b"},"digest":"` +
+		`{"definition":{"inputSchema":{"n":1.0,"type":"object"},"name":"a","x":"<&>"},"digest":"` +
+		string(c.Tools[0].Digest) +
+		`","name":"a"},{"compat":["UsesRef"],"definition":{"inputSchema":{"$ref":"#","type":"object"},"name":"b"},` +
+		`"digest":"` +
 		string(c.Tools[1].Digest) + `","name":"b"}]}`})
 	equal(t, "binary data", len(encoded.BinaryData), 0)
 	equal(t, "decoded", decode(t, encoded), document(c))
@@ -146,27 +149,29 @@ func TestBaselineIsPartOfTheSize(t *testing.T) {
 
 func TestDecodeRefusesWhatItCannotTrust(t *testing.T) {
 	good := encode(t, document(catalog.Parse(list(
-		`{"name":"a","inputSchema":{"type":"object"},"title":"A"}`, `{"name":"b","inputSchema":{"type":"object"}}`)))).Data["catalog.json"]
-	replace := func(old, new string) string {
-		if !strings.Contains(good, old) {
-			t.Fatalf("%q is not in %s", old, good)
+		`{"name":"a","inputSchema":{"type":"object"},"title":"A"}`,
+		`{"name":"b","inputSchema":{"type":"object"}}`)))).Data["catalog.json"]
+	replace := func(from, to string) string {
+		if !strings.Contains(good, from) {
+			t.Fatalf("%q is not in %s", from, good)
 		}
-		return strings.Replace(good, old, new, 1)
+		return strings.Replace(good, from, to, 1)
 	}
 	whole := decode(t, catalog.Encoded{Data: map[string]string{"catalog.json": good}}).Catalog
 	for what, c := range map[string]struct {
 		stored string
 		want   error
 	}{
-		"not JSON":            {"{", catalog.ErrMalformed},
-		"wrong types":         {`{"tools":1}`, catalog.ErrMalformed},
-		"no version":          {replace(`"schemaVersion":1`, `"x":1`), catalog.ErrUnsupportedVersion},
-		"later version":       {replace(`"schemaVersion":1`, `"schemaVersion":2`), catalog.ErrUnsupportedVersion},
-		"changed tool":        {replace(`"title":"A"`, `"title":"B"`), catalog.ErrDigestMismatch},
-		"changed tool digest": {replace(string(whole.Tools[0].Digest), string(whole.Tools[1].Digest)), catalog.ErrDigestMismatch},
-		"changed digest":      {replace(string(whole.Digest), string(whole.Tools[1].Digest)), catalog.ErrDigestMismatch},
-		"other name":          {replace(`"name":"a"}]`[:10], `"name":"c"`), catalog.ErrMalformed},
-		"no definition":       {replace(`"definition"`, `"elsewhere"`), catalog.ErrMalformed},
+		"not JSON":      {"{", catalog.ErrMalformed},
+		"wrong types":   {`{"tools":1}`, catalog.ErrMalformed},
+		"no version":    {replace(`"schemaVersion":1`, `"x":1`), catalog.ErrUnsupportedVersion},
+		"later version": {replace(`"schemaVersion":1`, `"schemaVersion":2`), catalog.ErrUnsupportedVersion},
+		"changed tool":  {replace(`"title":"A"`, `"title":"B"`), catalog.ErrDigestMismatch},
+		"changed tool digest": {replace(string(whole.Tools[0].Digest), string(whole.Tools[1].Digest)),
+			catalog.ErrDigestMismatch},
+		"changed digest": {replace(string(whole.Digest), string(whole.Tools[1].Digest)), catalog.ErrDigestMismatch},
+		"other name":     {replace(`"name":"a"`, `"name":"c"`), catalog.ErrMalformed},
+		"no definition":  {replace(`"definition"`, `"elsewhere"`), catalog.ErrMalformed},
 	} {
 		for encoding, content := range map[string]catalog.Encoded{
 			"plain": {Data: map[string]string{"catalog.json": c.stored}},
@@ -186,7 +191,8 @@ func TestDecodeRefusesWhatItCannotTrust(t *testing.T) {
 
 func TestDecodeKeepsWhatLaterReleasesAdd(t *testing.T) {
 	stored := encode(t, document(catalog.Parse(list(`{"name":"a","inputSchema":{"type":"object"}}`)))).Data["catalog.json"]
-	stored = strings.NewReplacer(`{"configHash"`, `{"added":[1],"configHash"`, `{"definition":{`, `{"added":{},"definition":{"later":1.0,`).Replace(stored)
+	stored = strings.NewReplacer(`{"configHash"`, `{"added":[1],"configHash"`, `{"definition":{`,
+		`{"added":{},"definition":{"later":1.0,`).Replace(stored)
 	d, err := catalog.Decode(map[string]string{"catalog.json": stored}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +282,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		got, err := catalog.Decode(data, binaryData)
 		if err != nil {
-			for _, typed := range []error{catalog.ErrMalformed, catalog.ErrUnsupportedVersion, catalog.ErrDigestMismatch, catalog.ErrTooLarge} {
+			for _, typed := range []error{catalog.ErrMalformed, catalog.ErrUnsupportedVersion, catalog.ErrDigestMismatch,
+				catalog.ErrTooLarge} {
 				if errors.Is(err, typed) {
 					return
 				}

@@ -37,11 +37,13 @@ func TestWarningsDoNotDependOnTheOrderTheyCameIn(t *testing.T) {
 }
 
 func TestServersTextIsShortenedAndCleanedInWarnings(t *testing.T) {
-	w := catalog.NewWarning(catalog.InvalidTool, strings.Repeat("数", 500)+"\u202e", "a\n b\u200b\x1b"+strings.Repeat("x", 5000))
+	w := catalog.NewWarning(catalog.InvalidTool, strings.Repeat("数", 500)+"\u202e",
+		"a\n b\u200b\x1b"+strings.Repeat("x", 5000))
 	equal(t, "tool", w.Tool, strings.Repeat("数", catalog.MaxWarningTool-1)+"…")
 	equal(t, "message", w.Message, "a b"+strings.Repeat("x", catalog.MaxWarningMessage-4)+"…")
 
-	c := catalog.Parse(list(`{"name":"` + strings.Repeat("n", 4000) + `","inputSchema":{"$ref":"http://x.test/` + strings.Repeat("p", 4000) + `"}}`))
+	c := catalog.Parse(list(`{"name":"` + strings.Repeat("n", 4000) + `","inputSchema":{"$ref":"http://x.test/` +
+		strings.Repeat("p", 4000) + `"}}`))
 	at := slices.IndexFunc(c.Warnings.Items, func(w catalog.Warning) bool { return w.Type == catalog.RemoteSchemaRef })
 	equal(t, "message", c.Warnings.Items[at].Message,
 		`the inputSchema refers to "http://x.test/`+strings.Repeat("p", 45)+`…", which is never fetched`)

@@ -25,9 +25,10 @@ func canonical(t *testing.T, raw string) string {
 
 func TestCanonicalForm(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
-		"white space goes":         {" { \"a\" :\t[ 1 ,\r\n2 ] } ", `{"a":[1,2]}`},
-		"keys are sorted":          {`{"b":1,"a":{"d":1,"c":2}}`, `{"a":{"c":2,"d":1},"b":1}`},
-		"numbers keep digits":      {`[1.0,1e0,1E+2,-0,9007199254740993,0.1000]`, `[1.0,1e0,1E+2,-0,9007199254740993,0.1000]`},
+		"white space goes": {" { \"a\" :\t[ 1 ,\r\n2 ] } ", `{"a":[1,2]}`},
+		"keys are sorted":  {`{"b":1,"a":{"d":1,"c":2}}`, `{"a":{"c":2,"d":1},"b":1}`},
+		"numbers keep digits": {`[1.0,1e0,1E+2,-0,9007199254740993,0.1000]`,
+			`[1.0,1e0,1E+2,-0,9007199254740993,0.1000]`},
 		"last of a key wins":       {`{"a":1,"b":2,"a":{"x":1},"a":3}`, `{"a":3,"b":2}`},
 		"html is not escaped":      {`"<a href=\"x\">&\u003c\/"`, `"<a href=\"x\">&<` + `/"`},
 		"short and long escapes":   {`"\b\t\n\f\r\u0000\u001F\u007f"`, `"\b\t\n\f\r\u0000\u001f` + "\x7f" + `"`},

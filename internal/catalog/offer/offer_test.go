@@ -24,7 +24,8 @@ func slice(name string, tools ...string) offer.Slice {
 	for i, tool := range tools {
 		raw[i] = json.RawMessage(tool)
 	}
-	return offer.NewSlice(offer.Server{Ref: ref(name), UID: "uid-" + name, Source: "mcp:" + name}, name, catalog.Parse(raw).Tools)
+	return offer.NewSlice(offer.Server{Ref: ref(name), UID: "uid-" + name, Source: "mcp:" + name}, name,
+		catalog.Parse(raw).Tools)
 }
 
 func tool(name string) string { return `{"name":"` + name + `","inputSchema":{"type":"object"}}` }
@@ -63,23 +64,32 @@ func decode(t *testing.T, e catalog.Encoded) offer.Document {
 
 func TestDocument(t *testing.T) {
 	parsed := catalog.Parse([]json.RawMessage{
-		[]byte(`{"name":"get.it","inputSchema":{"type":"object","$ref":"#"},"_meta":{"a":1.0},"server":"evil","compat":"evil","digest":1}`),
+		[]byte(`{"name":"get.it","inputSchema":{"type":"object","$ref":"#"},"_meta":{"a":1.0},"server":"evil",` +
+			`"compat":"evil","digest":1}`),
 		[]byte(`{"name":"add","inputSchema":{"type":"object"},"compat":["evil"],"title":"<A>"}`)})
-	github := offer.NewSlice(offer.Server{Ref: ref("github"), UID: "u1", Source: "mcp:github via x", Notes: "code\u200b"}, "github", parsed.Tools)
+	github := offer.NewSlice(offer.Server{
+		Ref: ref("github"), UID: "u1", Source: "mcp:github via x", Notes: "code\u200b",
+	}, "github", parsed.Tools)
 	foreign := catalog.Ref{Namespace: "shared", Name: "mail"}
-	mail := offer.NewSlice(offer.Server{Ref: foreign, UID: "u2"}, catalog.ServerPart(foreign.Namespace, foreign.Name, true),
+	mail := offer.NewSlice(offer.Server{Ref: foreign, UID: "u2"},
+		catalog.ServerPart(foreign.Namespace, foreign.Name, true),
 		catalog.Parse([]json.RawMessage{[]byte(tool("send"))}).Tools)
 	d := merge(t, []offer.Slice{mail, github}, offer.Error{Server: ref("slow"), Reason: "ConnectTimeout"})
 	send := catalog.Parse([]json.RawMessage{[]byte(tool("send"))}).Tools[0].Digest
 
 	body := `"schemaVersion":1,"servers":[` +
-		`{"name":"github","namespace":"agents","notes":"code","server":"agents/github","source":"mcp:github via x","uid":"u1"},` +
-		`{"name":"mail","namespace":"shared","server":"shared/mail","uid":"u2"}],"session":{"name":"coder","namespace":"agents"},"tools":[` +
-		`{"digest":"` + string(parsed.Tools[0].Digest) + `","inputSchema":{"type":"object"},"name":"mcp_github_add","rawName":"add",` +
+		`{"name":"github","namespace":"agents","notes":"code","server":"agents/github","source":"mcp:github via x",` +
+		`"uid":"u1"},` +
+		`{"name":"mail","namespace":"shared","server":"shared/mail","uid":"u2"}],"session":{"name":"coder","namespace":` +
+		`"agents"},"tools":[` +
+		`{"digest":"` + string(parsed.Tools[0].Digest) + `","inputSchema":{"type":"object"},"name":"mcp_github_add",` +
+		`"rawName":"add",` +
 		`"server":"agents/github","title":"<A>"},` +
-		`{"_meta":{"a":1.0},"compat":["UsesRef"],"digest":"` + string(parsed.Tools[1].Digest) + `","inputSchema":{"$ref":"#","type":"object"},` +
+		`{"_meta":{"a":1.0},"compat":["UsesRef"],"digest":"` + string(parsed.Tools[1].Digest) +
+		`","inputSchema":{"$ref":"#","type":"object"},` +
 		`"name":"` + catalog.ExposedName("github", "get.it") + `","rawName":"get.it","server":"agents/github"},` +
-		`{"digest":"` + string(send) + `","inputSchema":{"type":"object"},"name":"mcp_shared-mail_send","rawName":"send","server":"shared/mail"}]}`
+		`{"digest":"` + string(send) + `","inputSchema":{"type":"object"},"name":"mcp_shared-mail_send","rawName":` +
+		`"send","server":"shared/mail"}]}`
 	equal(t, "digest", d.Digest, catalog.Sum([]byte("{"+body)))
 	equal(t, "document", string(d.JSON()), `{"digest":"`+string(d.Digest)+
 		`","errors":[{"reason":"ConnectTimeout","server":"agents/slow"}],"revision":"`+string(d.Digest[7:19])+`",`+body)
@@ -96,7 +106,8 @@ func TestEmptyDocument(t *testing.T) {
 	d := merge(t, nil, offer.Error{Reason: "DiscoveryFailed"})
 	body := `"schemaVersion":1,"servers":[],"session":{"name":"coder","namespace":"agents"},"tools":[]}`
 	digest := catalog.Sum([]byte("{" + body))
-	equal(t, "document", string(d.JSON()), `{"digest":"`+string(digest)+`","errors":[{"reason":"DiscoveryFailed"}],"revision":"`+
+	equal(t, "document", string(d.JSON()), `{"digest":"`+string(digest)+`","errors":[{"reason":"DiscoveryFailed"}],`+
+		`"revision":"`+
 		digest.Revision()+`",`+body)
 	got := decode(t, publish(t, nil, offer.Error{Reason: "DiscoveryFailed"}).Encoded)
 	equal(t, "errors", got.Errors, d.Errors)
@@ -115,7 +126,8 @@ func TestErrorsDoNotChangeTheRevision(t *testing.T) {
 
 func TestServerHasASliceOrAnError(t *testing.T) {
 	d := merge(t, []offer.Slice{slice("a", tool("x"))}, offer.Error{Server: ref("c"), Reason: "Second"},
-		offer.Error{Server: ref("b"), Reason: "First"}, offer.Error{Server: ref("a"), Reason: "Gone"}, offer.Error{Server: ref("b"), Reason: "Again"})
+		offer.Error{Server: ref("b"), Reason: "First"}, offer.Error{Server: ref("a"), Reason: "Gone"},
+		offer.Error{Server: ref("b"), Reason: "Again"})
 	equal(t, "errors", d.Errors, []offer.Error{{Server: ref("b"), Reason: "First"}, {Server: ref("c"), Reason: "Second"}})
 	twice := merge(t, []offer.Slice{slice("a", tool("x")), slice("a", tool("y"))})
 	equal(t, "slices", twice.Slices, []offer.Slice{slice("a", tool("x"))})
@@ -148,11 +160,13 @@ func TestReplacingOneSliceLeavesTheOthersBytes(t *testing.T) {
 
 func TestB32ExactDuplicatesKeepTheFirst(t *testing.T) {
 	own := slice("x-y", tool("t"), tool("u"))
-	foreign := offer.NewSlice(offer.Server{Ref: catalog.Ref{Namespace: "x", Name: "y"}}, catalog.ServerPart("x", "y", true),
+	foreign := offer.NewSlice(offer.Server{Ref: catalog.Ref{Namespace: "x", Name: "y"}},
+		catalog.ServerPart("x", "y", true),
 		catalog.Parse([]json.RawMessage{[]byte(tool("t")), []byte(tool("v"))}).Tools)
 	for _, order := range [][]offer.Slice{{own, foreign}, {foreign, own}} {
 		d, warnings := offer.Merge(session, order, nil)
-		equal(t, "warnings", warnings, catalog.Warnings{Count: 1, Items: []catalog.Warning{{Type: catalog.DuplicateTool, Tool: "mcp_x-y_t",
+		equal(t, "warnings", warnings, catalog.Warnings{Count: 1, Items: []catalog.Warning{{Type: catalog.DuplicateTool,
+			Tool:    "mcp_x-y_t",
 			Message: "t of server x/y is left out: server agents/x-y has a tool of this name"}}})
 		equal(t, "route", d.Routes()["mcp_x-y_t"].Server, ref("x-y"))
 		equal(t, "tools", d.ToolCount(), 3)
@@ -172,7 +186,8 @@ func TestFilterIsOnExposedNames(t *testing.T) {
 }
 
 func TestSlicesLeaveOutWhatIsNoTool(t *testing.T) {
-	s := offer.NewSlice(offer.Server{Ref: ref("a")}, "a", []catalog.Tool{{Name: "x", Definition: []byte("{")}, {Name: "y", Definition: []byte("[]")}})
+	s := offer.NewSlice(offer.Server{Ref: ref("a")}, "a", []catalog.Tool{{Name: "x", Definition: []byte("{")},
+		{Name: "y", Definition: []byte("[]")}})
 	equal(t, "tools", len(s.Tools), 0)
 }
 
@@ -184,7 +199,8 @@ func incompressible(name string, size int) offer.Slice {
 		part := min(size, 150_000)
 		raw := make([]byte, part*3/4)
 		_, _ = random.Read(raw)
-		tools = append(tools, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"},"description":%q}`, i, base64.StdEncoding.EncodeToString(raw)))
+		tools = append(tools, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"},"description":%q}`, i,
+			base64.StdEncoding.EncodeToString(raw)))
 		size -= part
 	}
 	return slice(name, tools...)
@@ -192,14 +208,17 @@ func incompressible(name string, size int) offer.Slice {
 
 func TestLargestSlicesGiveWay(t *testing.T) {
 	small := slice("small", tool("x"))
-	all := []offer.Slice{small, incompressible("b", 500_000), incompressible("c", 900_000), incompressible("a", 500_000), incompressible("d", 2_000_000)}
+	all := []offer.Slice{small, incompressible("b", 500_000), incompressible("c", 900_000), incompressible("a", 500_000),
+		incompressible("d", 2_000_000)}
 	p := publish(t, all, offer.Error{Server: ref("down"), Reason: "DNSError"})
 	equal(t, "gave way", p.GaveWay, []catalog.Ref{ref("c"), ref("d")})
 	p = publish(t, append(all, incompressible("e", 400_000)))
 	equal(t, "gave way", p.GaveWay, []catalog.Ref{ref("a"), ref("c"), ref("d")})
-	equal(t, "errors", p.Document.Errors, []offer.Error{{ref("a"), "CatalogTooLarge"}, {ref("c"), "CatalogTooLarge"}, {ref("d"), "CatalogTooLarge"}})
+	equal(t, "errors", p.Document.Errors, []offer.Error{{ref("a"), "CatalogTooLarge"}, {ref("c"), "CatalogTooLarge"},
+		{ref("d"), "CatalogTooLarge"}})
 	equal(t, "encoding", p.Encoded.Encoding, catalog.EncodingGzip)
-	equal(t, "mcp.json", p.Encoded.Data, map[string]string{"mcp.json": string(offer.MCPConfig(session, offer.DefaultEndpoint))})
+	equal(t, "mcp.json", p.Encoded.Data,
+		map[string]string{"mcp.json": string(offer.MCPConfig(session, offer.DefaultEndpoint))})
 	equal(t, "decoded", decode(t, p.Encoded), p.Document)
 	equal(t, "again", publish(t, append([]offer.Slice{incompressible("e", 400_000)}, all...)), p)
 	if _, ok := p.Document.Slice(small.Ref); !ok {
@@ -236,13 +255,13 @@ func TestMCPConfig(t *testing.T) {
 		`{"mcpServers":{"mooring":{"type":"http","url":"https://gw.test/sessions/agents/coder/mcp"}}}`)
 }
 
-// resealed returns a document with old replaced by new and the digest made right again.
-func resealed(t *testing.T, document, old, new string) string {
+// resealed returns a document with from replaced by to and the digest made right again.
+func resealed(t *testing.T, document, from, to string) string {
 	t.Helper()
-	if !strings.Contains(document, old) {
-		t.Fatalf("%q is not in %s", old, document)
+	if !strings.Contains(document, from) {
+		t.Fatalf("%q is not in %s", from, document)
 	}
-	document = strings.Replace(document, old, new, 1)
+	document = strings.Replace(document, from, to, 1)
 	body := "{" + document[strings.Index(document, `"schemaVersion"`):]
 	digest := catalog.Sum([]byte(body))
 	return `{"digest":"` + string(digest) + `","errors":[],"revision":"` + digest.Revision() + `",` + body[1:]
@@ -251,7 +270,7 @@ func resealed(t *testing.T, document, old, new string) string {
 func TestDecodeRefusesWhatItCannotTrust(t *testing.T) {
 	good := publish(t, []offer.Slice{slice("a", tool("x"), tool("y")), slice("b", tool("z"))},
 		offer.Error{Server: ref("c"), Reason: "DNSError"}).Encoded.Data["catalog.json"]
-	seal := func(old, new string) string { return resealed(t, good, old, new) }
+	seal := func(from, to string) string { return resealed(t, good, from, to) }
 	for what, c := range map[string]struct {
 		stored string
 		want   error
@@ -273,7 +292,8 @@ func TestDecodeRefusesWhatItCannotTrust(t *testing.T) {
 		"repeated tool":         {seal(`"name":"mcp_a_y"`, `"name":"mcp_a_x"`), catalog.ErrMalformed},
 		"tools of other type":   {seal(`"tools":[`, `"tools2":[`), catalog.ErrMalformed},
 		"bad error":             {strings.Replace(good, `"reason":"DNSError"`, `"reason":7`, 1), catalog.ErrMalformed},
-		"errors of other type":  {strings.Replace(good, `"errors":[{"reason":"DNSError","server":"agents/c"}]`, `"errors":{}`, 1), catalog.ErrMalformed},
+		"errors of other type": {strings.Replace(good, `"errors":[{"reason":"DNSError","server":"agents/c"}]`,
+			`"errors":{}`, 1), catalog.ErrMalformed},
 	} {
 		d, err := offer.Decode(map[string]string{"catalog.json": c.stored}, nil)
 		if !errors.Is(err, c.want) || !reflect.DeepEqual(d, offer.Document{}) {
@@ -291,13 +311,15 @@ func TestDecodeRefusesWhatItCannotTrust(t *testing.T) {
 
 func TestDeepestToolCanBeReadBack(t *testing.T) {
 	const levels = 253 // of 256: the tool, its schema and the property's value are the others
-	deep := `{"name":"d","inputSchema":{"type":"object","default":` + strings.Repeat("[", levels) + strings.Repeat("]", levels) + `}}`
+	deep := `{"name":"d","inputSchema":{"type":"object","default":` +
+		strings.Repeat("[", levels) + strings.Repeat("]", levels) + `}}`
 	d := merge(t, []offer.Slice{slice("a", deep)})
 	equal(t, "tools", d.ToolCount(), 1)
 	equal(t, "decoded", decode(t, publish(t, d.Slices).Encoded).ToolCount(), 1)
 }
 
-// TestPropertySameInputSameBytes: whatever the order of servers, tools and errors, the bytes are the same and are read back.
+// TestPropertySameInputSameBytes: whatever the order of servers, tools and errors, the bytes are the same and are
+// read back.
 func TestPropertySameInputSameBytes(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 9))
 	for run := range 300 {
@@ -326,7 +348,8 @@ func TestPropertySameInputSameBytes(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	p, err := offer.Publish(session, offer.DefaultEndpoint, []offer.Slice{slice("a", tool("x"))}, []offer.Error{{Server: ref("b"), Reason: "X"}})
+	p, err := offer.Publish(session, offer.DefaultEndpoint, []offer.Slice{slice("a", tool("x"))},
+		[]offer.Error{{Server: ref("b"), Reason: "X"}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -361,7 +384,8 @@ func BenchmarkPublish(b *testing.B) {
 	for i := range 8 {
 		var tools []string
 		for k := range 50 {
-			tools = append(tools, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"},"description":%q}`, k, strings.Repeat("d", 400)))
+			tools = append(tools, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"},"description":%q}`, k,
+				strings.Repeat("d", 400)))
 		}
 		all = append(all, slice(fmt.Sprintf("s%d", i), tools...))
 	}

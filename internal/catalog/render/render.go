@@ -26,7 +26,8 @@ func OpenAI(tools []json.RawMessage) ([]byte, error) {
 	})
 }
 
-// Anthropic returns a JSON array for the parameter "tools" of Anthropic's Messages API. The error names a tool that is no
+// Anthropic returns a JSON array for the parameter "tools" of Anthropic's Messages API. The error names a tool that
+// is no
 // object.
 func Anthropic(tools []json.RawMessage) ([]byte, error) {
 	return array(tools, func(tool *jsontree.Node) jsontree.Node {

@@ -10,17 +10,21 @@ import (
 
 func tools() []json.RawMessage {
 	return []json.RawMessage{
-		[]byte(`{"name":"mcp_a_sum","rawName":"sum","server":"agents/a","title":"Sum","description":"Adds < & >\n# not a heading",` +
+		[]byte(`{"name":"mcp_a_sum","rawName":"sum","server":"agents/a","title":"Sum","description":"Adds < & >` +
+			`\n# not a heading",` +
 			`"inputSchema":{"type":"object","properties":{"n":{"type":"number","maximum":9007199254740993,"default":1.0}}}}`),
-		[]byte("{\"name\":\"odd`name\",\"title\":\"Only a title\",\"inputSchema\":{\"type\":\"object\",\"default\":\"```\"}}"),
+		[]byte("{\"name\":\"odd`name\",\"title\":\"Only a title\",\"inputSchema\":" +
+			"{\"type\":\"object\",\"default\":\"```\"}}"),
 	}
 }
 
 func TestOpenAI(t *testing.T) {
 	got, err := render.OpenAI(tools())
-	want := `[{"function":{"description":"Adds < & >\n# not a heading","name":"mcp_a_sum","parameters":{"properties":{"n":` +
+	want := `[{"function":{"description":"Adds < & >\n# not a heading","name":"mcp_a_sum","parameters":{"properties":` +
+		`{"n":` +
 		`{"default":1.0,"maximum":9007199254740993,"type":"number"}},"type":"object"}},"type":"function"},` +
-		`{"function":{"description":"Only a title","name":"odd` + "`" + `name","parameters":{"default":"` + "```" + `","properties":{},` +
+		`{"function":{"description":"Only a title","name":"odd` + "`" + `name","parameters":{"default":"` + "```" +
+		`","properties":{},` +
 		`"type":"object"}},"type":"function"}]`
 	if err != nil || string(got) != want {
 		t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
@@ -31,7 +35,8 @@ func TestAnthropic(t *testing.T) {
 	got, err := render.Anthropic(tools())
 	want := `[{"description":"Adds < & >\n# not a heading","input_schema":{"properties":{"n":{"default":1.0,` +
 		`"maximum":9007199254740993,"type":"number"}},"type":"object"},"name":"mcp_a_sum"},` +
-		`{"description":"Only a title","input_schema":{"default":"` + "```" + `","type":"object"},"name":"odd` + "`" + `name"}]`
+		`{"description":"Only a title","input_schema":{"default":"` + "```" + `","type":"object"},"name":"odd` + "`" +
+		`name"}]`
 	if err != nil || string(got) != want {
 		t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
 	}
@@ -40,10 +45,12 @@ func TestAnthropic(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	got, err := render.Markdown(tools())
 	want := strings.Join([]string{
-		"## `mcp_a_sum`", "", "Server `agents/a`, there called `sum`.", "", "> Sum", "", "> Adds < & >", "> # not a heading", "",
+		"## `mcp_a_sum`", "", "Server `agents/a`, there called `sum`.", "", "> Sum", "",
+		"> Adds < & >", "> # not a heading", "",
 		"```json", "{", `  "properties": {`, `    "n": {`, `      "default": 1.0,`, `      "maximum": 9007199254740993,`,
 		`      "type": "number"`, "    }", "  },", `  "type": "object"`, "}", "```", "",
-		"## `` odd`name ``", "", "> Only a title", "", "````json", "{", "  \"default\": \"```\",", `  "type": "object"`, "}", "````", "",
+		"## `` odd`name ``", "", "> Only a title", "", "````json", "{", "  \"default\": \"```\",", `  "type": "object"`,
+		"}", "````", "",
 	}, "\n")
 	if err != nil || got != want {
 		t.Errorf("%v\ngot:\n%s\nwant:\n%s", err, got, want)
