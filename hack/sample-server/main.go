@@ -69,13 +69,12 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	streams, endStreams := context.WithCancel(context.Background())
 	defer endStreams()
 	web := &http.Server{Handler: endStanding(streams, routes(server, c)), ReadHeaderTimeout: 10 * time.Second}
-	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(ln) }()
 	if _, err := fmt.Fprintf(out, "listening http://%s/mcp\n", reachable(ln.Addr())); err != nil {
-		_ = web.Close()
-		<-ended
+		_ = ln.Close()
 		return fmt.Errorf("announcing the address: %w", err)
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- web.Serve(ln) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serving: %w", err)
@@ -93,7 +92,9 @@ func shutdown(web *http.Server, server *mcp.Server, ended <-chan error) error {
 	if err != nil {
 		_ = web.Close()
 	}
-	<-ended
+	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+		return fmt.Errorf("serving: %w", served)
+	}
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)

@@ -209,7 +209,8 @@ func TestFlagsAndNamesAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"--era", "future"}, {"--bearer-file", empty}, {"--bearer-file", empty + "-missing"}, {"--listen", "nowhere"}, {"--what"},
+		{"--era", "future"}, {"--bearer-file", empty}, {"--bearer-file", empty + "-missing"},
+		{"--listen", "nowhere"}, {"--what"},
 	} {
 		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%v was accepted", args)

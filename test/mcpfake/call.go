@@ -164,7 +164,7 @@ func (x *Exchange) unknownTool() *Answer {
 }
 
 // begin counts the run and makes it cancellable by its id.
-func (x *Exchange) begin(c *Invocation, cancel context.CancelCauseFunc) (func(*Invocation) (json.RawMessage, error), bool) {
+func (x *Exchange) begin(c *Invocation, cancel context.CancelCauseFunc) (Run, bool) {
 	s := x.Server
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +188,7 @@ func (x *Exchange) begin(c *Invocation, cancel context.CancelCauseFunc) (func(*I
 }
 
 // lookup is called with s.mu held.
-func (s *Server) lookup(name string) (func(*Invocation) (json.RawMessage, error), bool) {
+func (s *Server) lookup(name string) (Run, bool) {
 	for _, t := range s.tools {
 		if t.Name != name {
 			continue

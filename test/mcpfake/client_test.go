@@ -76,9 +76,11 @@ func (c *wire) post(body string, extra ...string) reply {
 }
 
 const (
-	initBody = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"w","version":"1"}}}`
+	initBody = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{},"clientInfo":{"name":"w","version":"1"}}}`
 	listBody = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	echoBody = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"n":12345678901234567890}}}`
+	echoBody = `{"jsonrpc":"2.0","id":2,"method":"tools/call",` +
+		`"params":{"name":"echo","arguments":{"n":12345678901234567890}}}`
 	echoText = `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"{\"n\":12345678901234567890}"}]}}`
 )
 
@@ -101,7 +103,8 @@ func (c *wire) initialize() *wire {
 func (c *wire) modern(method, params string, extra ...string) reply {
 	c.t.Helper()
 	body := `{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":{"_meta":{` +
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}` + params + `}}`
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}` + params + `}}`
 	all := []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method}
 	return c.post(body, append(all, extra...)...)
 }

@@ -12,8 +12,9 @@
 //   - Dual: Legacy and Modern together, told apart by the request.
 //
 // A test scripts it in four ways: Fault (what happens to the next n requests of a phase), the tools (what tools/list
-// and tools/call give), the listener (Refuse, Freeze, CutOnAccept, Restore, CutConnections), and the state (LoseSessions,
-// DropStreams, SetBearer, RotateCA, NotifyListChanged). It reads back with Stats, Requests and Await; nothing sleeps.
+// and tools/call give), the listener (Refuse, Freeze, CutOnAccept, Restore, CutConnections), and the state
+// (LoseSessions, DropStreams, SetBearer, RotateCA, NotifyListChanged). It reads back with Stats, Requests and Await;
+// nothing sleeps.
 //
 // Invariants: Close ends every handler, connection and goroutine, hung ones included; a port that was refused stays
 // reserved, so Restore always succeeds; counts are exact even where the record of requests is bounded; a request is

@@ -22,24 +22,38 @@ func TestFaultOnTheWire(t *testing.T) {
 		want  reply // header: only what is named is compared
 		runs  int
 	}{
-		{"status", mcpfake.Status(418, mcpfake.Headers{"X-A": "b"}, "no"), want(418, "no", "X-A", "b", "Content-Type", "text/plain; charset=utf-8"), 0},
-		{"retry after seconds", mcpfake.RetryAfter(429, "2"), want(429, "Too Many Requests", "Retry-After", "2"), 0},
-		{"retry after date", mcpfake.RetryAfterDate(503, date), want(503, "Service Unavailable", "Retry-After", "Wed, 02 Jan 2030 03:04:05 GMT"), 0},
-		{"html", mcpfake.HTML(), want(200, "<!doctype html><title>Sign in</title><p>Sign in", "Content-Type", "text/html; charset=utf-8"), 0},
+		{"status", mcpfake.Status(418, mcpfake.Headers{"X-A": "b"}, "no"),
+			want(418, "no", "X-A", "b", "Content-Type", "text/plain; charset=utf-8"), 0},
+		{"retry after seconds", mcpfake.RetryAfter(429, "2"),
+			want(429, "Too Many Requests", "Retry-After", "2"), 0},
+		{"retry after date", mcpfake.RetryAfterDate(503, date),
+			want(503, "Service Unavailable", "Retry-After", "Wed, 02 Jan 2030 03:04:05 GMT"), 0},
+		{"html", mcpfake.HTML(),
+			want(200, "<!doctype html><title>Sign in</title><p>Sign in", "Content-Type", "text/html; charset=utf-8"), 0},
 		{"accepted", mcpfake.Accepted(), want(202, ""), 0},
-		{"redirect", mcpfake.Redirect(307, "http://127.0.0.1:1/x"), want(307, "Temporary Redirect", "Location", "http://127.0.0.1:1/x"), 0},
-		{"rpc", mcpfake.RPC(-32000, "boom", `{"a":1}`), want(200, `{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"boom","data":{"a":1}}}`, "Content-Type", "application/json"), 0},
-		{"rpc with status", mcpfake.RPCStatus(404, -32001, "Session not found", ""), want(404, `{"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"Session not found"}}`), 0},
-		{"bad json", mcpfake.BadJSON(), want(200, `{"jsonrpc":"2.0","id":1,"result":{"tools":[`, "Content-Type", "application/json"), 0},
+		{"redirect", mcpfake.Redirect(307, "http://127.0.0.1:1/x"),
+			want(307, "Temporary Redirect", "Location", "http://127.0.0.1:1/x"), 0},
+		{"rpc", mcpfake.RPC(-32000, "boom", `{"a":1}`),
+			want(200, `{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"boom","data":{"a":1}}}`,
+				"Content-Type", "application/json"), 0},
+		{"rpc with status", mcpfake.RPCStatus(404, -32001, "Session not found", ""),
+			want(404, `{"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"Session not found"}}`), 0},
+		{"bad json", mcpfake.BadJSON(),
+			want(200, `{"jsonrpc":"2.0","id":1,"result":{"tools":[`, "Content-Type", "application/json"), 0},
 		{"wrong id", mcpfake.WrongID(), want(200, strings.Replace(echoText, `"id":2`, `"id":"never-sent"`, 1)), 1},
 		{"null result", mcpfake.ResultNull(), want(200, `{"jsonrpc":"2.0","id":2,"result":null}`), 1},
 		{"any result", mcpfake.Result(`[1]`), want(200, `{"jsonrpc":"2.0","id":2,"result":[1]}`), 1},
 		{"delay", mcpfake.Delay(time.Millisecond), want(200, echoText), 1},
 		{"executed then status", mcpfake.ExecuteThen(mcpfake.Status(502, nil, "gone")), want(502, "gone"), 1},
-		{"streamed", mcpfake.Streamed(), want(200, "event: message\ndata: "+echoText+"\n\n", "Content-Type", "text/event-stream"), 1},
+		{"streamed", mcpfake.Streamed(),
+			want(200, "event: message\ndata: "+echoText+"\n\n", "Content-Type", "text/event-stream"), 1},
 		{"stream ends", mcpfake.StreamEnd(0, false), want(200, "", "Content-Type", "text/event-stream"), 1},
-		{"custom", mcpfake.Custom(func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(204); return true }), want(204, ""), 0},
-		{"custom that passes", mcpfake.Custom(func(http.ResponseWriter, *http.Request) bool { return false }), want(200, echoText), 1},
+		{"custom", mcpfake.Custom(func(w http.ResponseWriter, _ *http.Request) bool {
+			w.WriteHeader(http.StatusNoContent)
+			return true
+		}), want(204, ""), 0},
+		{"custom that passes", mcpfake.Custom(func(http.ResponseWriter, *http.Request) bool { return false }),
+			want(200, echoText), 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			srv := mcpfake.New(t)

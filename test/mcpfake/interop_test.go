@@ -34,17 +34,19 @@ func TestSDKClientInterop(t *testing.T) {
 		opts []mcpfake.Option
 	}{
 		{name: "legacy json", want: "2025-11-25"},
-		{name: "legacy sse", want: "2025-11-25", opts: []mcpfake.Option{mcpfake.WithEncoding(mcpfake.SSE)}},
-		{name: "legacy resumable", want: "2025-11-25", opts: []mcpfake.Option{mcpfake.WithEncoding(mcpfake.SSE), mcpfake.WithEventIDs()}},
-		{name: "legacy that discovers", want: "2025-11-25", opts: []mcpfake.Option{mcpfake.WithLegacyDiscover()}},
+		{name: "legacy sse", want: "2025-11-25", opts: opts(mcpfake.WithEncoding(mcpfake.SSE))},
+		{name: "legacy resumable", want: "2025-11-25",
+			opts: opts(mcpfake.WithEncoding(mcpfake.SSE), mcpfake.WithEventIDs())},
+		{name: "legacy that discovers", want: "2025-11-25", opts: opts(mcpfake.WithLegacyDiscover())},
 		{name: "legacy pinned", pin: "2025-06-18", want: "2025-06-18"},
-		{name: "legacy old revision", want: "2025-03-26", opts: []mcpfake.Option{mcpfake.WithVersions("2025-03-26")}},
-		{name: "legacy without sessions", want: "2025-11-25", opts: []mcpfake.Option{mcpfake.WithoutSessions()}},
-		{name: "modern json", want: "2026-07-28", opts: []mcpfake.Option{mcpfake.WithEra(mcpfake.Modern)}},
-		{name: "modern sse", want: "2026-07-28", opts: []mcpfake.Option{mcpfake.WithEra(mcpfake.Modern), mcpfake.WithEncoding(mcpfake.SSE)}},
-		{name: "dual as modern", want: "2026-07-28", opts: []mcpfake.Option{mcpfake.WithEra(mcpfake.Dual)}},
-		{name: "dual as legacy", pin: "2025-11-25", want: "2025-11-25", opts: []mcpfake.Option{mcpfake.WithEra(mcpfake.Dual)}},
-		{name: "old sse", pin: "2024-11-05", want: "2024-11-05", opts: []mcpfake.Option{mcpfake.WithEra(mcpfake.OldSSE)}},
+		{name: "legacy old revision", want: "2025-03-26", opts: opts(mcpfake.WithVersions("2025-03-26"))},
+		{name: "legacy without sessions", want: "2025-11-25", opts: opts(mcpfake.WithoutSessions())},
+		{name: "modern json", want: "2026-07-28", opts: opts(mcpfake.WithEra(mcpfake.Modern))},
+		{name: "modern sse", want: "2026-07-28",
+			opts: opts(mcpfake.WithEra(mcpfake.Modern), mcpfake.WithEncoding(mcpfake.SSE))},
+		{name: "dual as modern", want: "2026-07-28", opts: opts(mcpfake.WithEra(mcpfake.Dual))},
+		{name: "dual as legacy", pin: "2025-11-25", want: "2025-11-25", opts: opts(mcpfake.WithEra(mcpfake.Dual))},
+		{name: "old sse", pin: "2024-11-05", want: "2024-11-05", opts: opts(mcpfake.WithEra(mcpfake.OldSSE))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			srv := mcpfake.New(t, append(c.opts, mcpfake.WithPageSize(2))...)
@@ -80,6 +82,8 @@ func TestSDKClientInterop(t *testing.T) {
 		})
 	}
 }
+
+func opts(o ...mcpfake.Option) []mcpfake.Option { return o }
 
 func connect(t *testing.T, srv *mcpfake.Server, pin string, changed chan<- struct{}) *mcp.ClientSession {
 	t.Helper()

@@ -155,6 +155,7 @@ func (x *Exchange) inSession(mutate func(*Answer)) {
 			x.Server.change(func(*record) { x.ses.ready = true })
 		case Cancelled:
 			x.cancelCall()
+		default:
 		}
 		x.W.WriteHeader(http.StatusAccepted)
 		return
@@ -224,7 +225,7 @@ func (x *Exchange) get() {
 		s.offend("GET: Accept is %q", x.R.Header.Get("Accept"))
 	}
 	name, index, resumed := parseEventID(x.R.Header.Get("Last-Event-ID"))
-	if !s.opt.stream && !(resumed && name != standalone) {
+	if !s.opt.stream && (!resumed || name == standalone) {
 		x.notAllowed("POST, DELETE")
 		return
 	}

@@ -24,8 +24,9 @@ func (x *Exchange) isModern() bool {
 	case Dual:
 		return x.R.Method == http.MethodPost &&
 			(x.R.Header.Get("Mcp-Protocol-Version") >= ModernVersion || x.metaVersion() >= ModernVersion)
+	default:
+		return false
 	}
-	return false
 }
 
 func (x *Exchange) meta() map[string]json.RawMessage {

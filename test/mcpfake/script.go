@@ -56,7 +56,7 @@ type entry struct {
 
 // Fault makes f meet the next n requests of a phase (Forever: all of them). Faults of one phase queue up in order.
 // The returned function withdraws it.
-func (s *Server) Fault(p Phase, n int, f Fault, filters ...Filter) (clear func()) {
+func (s *Server) Fault(p Phase, n int, f Fault, filters ...Filter) (withdraw func()) {
 	e := &entry{phase: p, left: n, fault: f}
 	for _, set := range filters {
 		set(e)

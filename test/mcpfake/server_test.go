@@ -252,7 +252,8 @@ func TestLostSessionForms(t *testing.T) {
 func TestSessionRules(t *testing.T) {
 	srv := mcpfake.New(t)
 	client := newWire(t, srv)
-	if got := client.post(listBody); got.status != 400 || !strings.Contains(got.body, "Mcp-Session-Id header is required") {
+	got := client.post(listBody)
+	if got.status != 400 || !strings.Contains(got.body, "Mcp-Session-Id header is required") {
 		t.Errorf("without a session: %d %q", got.status, got.body)
 	}
 	client.initialize()
@@ -272,14 +273,16 @@ func TestSessionRules(t *testing.T) {
 	if got := client.post(`[]`); got.status != 400 {
 		t.Errorf("batch: %d", got.status)
 	}
-	if got := newWire(t, mcpfake.New(t, mcpfake.WithoutStream())).initialize().send(http.MethodGet, ""); got.status != 405 {
+	deaf := newWire(t, mcpfake.New(t, mcpfake.WithoutStream())).initialize()
+	if got := deaf.send(http.MethodGet, ""); got.status != 405 {
 		t.Errorf("stream not offered: %d", got.status)
 	}
 	loose := newWire(t, mcpfake.New(t, mcpfake.WithoutSessions())).initialize()
 	if loose.session != "" || loose.send(http.MethodDelete, "").status != 405 || loose.post(echoBody).body != echoText {
 		t.Errorf("a server without sessions: %q", loose.session)
 	}
-	if got := client.post(strings.Replace(initBody, "2025-11-25", "2099-01-01", 1)); !strings.Contains(got.body, `"protocolVersion":"2025-11-25"`) {
+	got = client.post(strings.Replace(initBody, "2025-11-25", "2099-01-01", 1))
+	if !strings.Contains(got.body, `"protocolVersion":"2025-11-25"`) {
 		t.Errorf("negotiation: %q", got.body)
 	}
 }
@@ -338,7 +341,8 @@ func TestPaging(t *testing.T) {
 	srv.SetPaging(0, mcpfake.Endless)
 	names, next = list("41")
 	expect("endless", names, next, []string{"endless_41"}, "42")
-	if got := client.post(`{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":{"cursor":"x"}}`); !strings.Contains(got.body, `"code":-32602`) {
+	got := client.post(`{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":{"cursor":"x"}}`)
+	if !strings.Contains(got.body, `"code":-32602`) {
 		t.Errorf("bad cursor: %q", got.body)
 	}
 	srv.SetPaging(0, mcpfake.Honest)

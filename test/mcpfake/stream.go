@@ -95,21 +95,9 @@ type pump struct {
 func (p *pump) run() {
 	tick := p.ticker()
 	defer tick.Stop()
-	left := p.shape.after
 	for {
 		events, done, wake := p.log.after(p.from)
-		for _, data := range events {
-			if p.shape.cut && left == 0 {
-				break
-			}
-			p.event(data)
-			left--
-		}
-		if p.shape.cut && left <= 0 {
-			p.end()
-			return
-		}
-		if done {
+		if p.cut(events) || done {
 			return
 		}
 		select {
@@ -128,11 +116,22 @@ func (p *pump) run() {
 	}
 }
 
-// end cuts the response short.
-func (p *pump) end() {
+// cut writes events; it tells that the response was cut short, as a fault wanted.
+func (p *pump) cut(events [][]byte) bool {
+	for _, data := range events {
+		if p.shape.cut && p.shape.after == 0 {
+			break
+		}
+		p.event(data)
+		p.shape.after--
+	}
+	if !p.shape.cut || p.shape.after > 0 {
+		return false
+	}
 	if !p.shape.clean {
 		p.x.drop(false)
 	}
+	return true
 }
 
 func (p *pump) event(data []byte) {

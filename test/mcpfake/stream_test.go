@@ -147,7 +147,8 @@ func TestCancellation(t *testing.T) {
 	if st := srv.Stats(); st.Executions("slow") != 3 || st.Cancelled != 2 || st.Peak != 1 {
 		t.Errorf("cancelled %d, peak %d, %v", st.Cancelled, st.Peak, st)
 	}
-	if q := srv.Requests("notifications/cancelled"); len(q) != 2 || string(q[0].Params) != `{"requestId":21,"reason":"r"}` {
+	q := srv.Requests("notifications/cancelled")
+	if len(q) != 2 || string(q[0].Params) != `{"requestId":21,"reason":"r"}` {
 		t.Errorf("recorded %v", q)
 	}
 }
@@ -205,7 +206,8 @@ func TestModernWire(t *testing.T) {
 		{"other method header", client.modern("tools/list", "", "Mcp-Method", "ping"), 400, `"code":-32020`},
 		{"no name header", client.modern("tools/call", `,"name":"echo"`), 400, `"code":-32020`},
 		{"unknown tool", client.modern("tools/call", `,"name":"nope"`, "Mcp-Name", "nope"), 400, `"code":-32602`},
-		{"initialize", client.post(initBody), 400, `"code":-32022,"message":"unsupported protocol version","data":{"requested":"2025-11-25","supported":["2026-07-28"]}`},
+		{"initialize", client.post(initBody), 400, `"code":-32022,"message":"unsupported protocol version",` +
+			`"data":{"requested":"2025-11-25","supported":["2026-07-28"]}`},
 		{"get", client.send(http.MethodGet, ""), 405, "Method Not Allowed"},
 		{"delete", client.send(http.MethodDelete, ""), 405, "Method Not Allowed"},
 		{"notification", client.post(`{"jsonrpc":"2.0","method":"notifications/cancelled"}`), 202, ""},
@@ -245,7 +247,8 @@ func TestListenAcknowledgesFirst(t *testing.T) {
 	_, data := events(t, resp.Body, 2)
 	const meta = `"_meta":{"io.modelcontextprotocol/subscriptionId":7}`
 	want := []string{
-		`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{` + meta + `,"notifications":{"toolsListChanged":true}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{` + meta +
+			`,"notifications":{"toolsListChanged":true}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{` + meta + `}}`,
 	}
 	if !slices.Equal(data, want) {
@@ -333,5 +336,117 @@ func TestOldSSE(t *testing.T) {
 	srv.Await(t, func(st mcpfake.Stats) bool { return st.Sessions == 0 && st.Streams == 0 })
 	if code := post(echoBody); code != 404 {
 		t.Errorf("after the stream: %d", code)
+	}
+}
+
+// Faults of the standing stream, whose healthy answer never ends.
+func TestStreamFaults(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault mcpfake.Fault
+		want  string
+		cut   bool
+		hangs bool
+	}{
+		{"not a stream", mcpfake.HTML(), "<!doctype html><title>Sign in</title><p>Sign in", false, false},
+		{"no json", mcpfake.BadJSON(),
+			"event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[\n\n", false, false},
+		{"cut event", mcpfake.CutBody(), "event: message\ndata: {\"jsonrpc\"", true, false},
+		{"hangs after headers", mcpfake.HangAfterHeaders(), ": ok\n\n", true, true},
+		{"hangs in an event", mcpfake.HangMidBody(), "event: message\ndata: {\"jsonrpc\":\"2.0\"," +
+			"\"method\":\"notifications/tools/list_changed\"}\n\n", false, true},
+	} {
+		srv := mcpfake.New(t)
+		client := newWire(t, srv).initialize()
+		srv.Fault(mcpfake.Stream, 1, c.fault)
+		got := make(chan reply, 1)
+		go func() { got <- client.send(http.MethodGet, "") }()
+		if c.hangs {
+			srv.Await(t, func(st mcpfake.Stats) bool { return st.Hanging == 1 })
+			srv.Release()
+			srv.Await(t, func(st mcpfake.Stats) bool { return st.Hanging == 0 })
+		}
+		if c.name == "hangs after headers" { // it goes on as a healthy stream
+			srv.Await(t, func(st mcpfake.Stats) bool { return st.Streams == 1 })
+			srv.DropStreams(false)
+		}
+		if r := <-got; r.body != c.want || (r.err != nil) != c.cut || r.status != 200 {
+			t.Errorf("%s: got %d %q %v, want %q", c.name, r.status, r.body, r.err, c.want)
+		}
+	}
+}
+
+// A tool may send what it likes on its stream, and knows how many run beside it.
+func TestToolsRunSideBySide(t *testing.T) {
+	srv := mcpfake.New(t, mcpfake.WithEncoding(mcpfake.SSE))
+	srv.SetTools(mcpfake.NewTool("meet", func(c *mcpfake.Invocation) (json.RawMessage, error) {
+		c.Send(`{"jsonrpc":"2.0","id":"s1","method":"ping"}`)
+		c.Wait(0)
+		return nil, io.ErrShortBuffer
+	}))
+	client := newWire(t, srv).initialize()
+	got := make(chan reply, 3)
+	for _, id := range []string{"31", "32", "33"} {
+		go func() {
+			got <- client.post(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"meet"}}`)
+		}()
+	}
+	srv.Await(t, func(st mcpfake.Stats) bool { return st.InFlight == 3 })
+	srv.RemoveTool("meet")
+	srv.Release()
+	for range 3 {
+		if r := <-got; !strings.Contains(r.body, `"id":"s1","method":"ping"`) ||
+			!strings.Contains(r.body, `"error":{"code":-32603,"message":"short buffer"}`) {
+			t.Errorf("got %q %v", r.body, r.err)
+		}
+	}
+	if st := srv.Stats(); st.Peak != 3 || st.InFlight != 0 || st.Executions("meet") != 3 {
+		t.Errorf("peak %d, in flight %d, %v", st.Peak, st.InFlight, st)
+	}
+	_, list, _ := strings.Cut(client.post(listBody).body, "data: ")
+	if names, _ := toolNames(t, list); names != nil {
+		t.Errorf("tools %v", names)
+	}
+}
+
+func TestDescribesItself(t *testing.T) {
+	describe := []mcpfake.Option{
+		mcpfake.WithCapabilities(`{"resources":{}}`), mcpfake.WithServerInfo(`{"name":"x"}`),
+		mcpfake.WithInstructions("say \"please\""),
+	}
+	legacy := newWire(t, mcpfake.New(t, describe...)).post(initBody)
+	if want := `{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{}},` +
+		`"serverInfo":{"name":"x"},"instructions":"say \"please\""}}`; legacy.body != want {
+		t.Errorf("got  %s\nwant %s", legacy.body, want)
+	}
+	stateless := newWire(t, mcpfake.New(t, append(describe, mcpfake.WithEra(mcpfake.Modern))...))
+	modern := stateless.modern("server/discover", "")
+	if want := `"capabilities":{"resources":{}},"instructions":"say \"please\""}}`; !strings.HasSuffix(modern.body, want) {
+		t.Errorf("got %s", modern.body)
+	}
+	trap := mcpfake.New(t, mcpfake.WithEra(mcpfake.OldSSE), mcpfake.WithEndpointEvent("http://127.0.0.1:1/elsewhere"))
+	stream, err := newWire(t, trap).do(t.Context(), http.MethodGet, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	if _, data := events(t, stream.Body, 1); data[0] != "http://127.0.0.1:1/elsewhere" {
+		t.Errorf("endpoint %q", data[0])
+	}
+}
+
+// Await tells what it saw when it gives up.
+func TestAwaitGivesUp(t *testing.T) {
+	srv := mcpfake.New(t)
+	newWire(t, srv).initialize()
+	srv.AwaitCount(t, "initialize", 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := srv.AwaitContext(ctx, func(st mcpfake.Stats) bool { return st.Sessions == 2 })
+	if err == nil || !strings.Contains(err.Error(), "initialize:1") || !strings.Contains(err.Error(), "1 sessions") {
+		t.Errorf("got %v", err)
+	}
+	if srv.OpenSessions() != 1 || srv.OpenStreams() != 0 || srv.OpenConns() != 1 {
+		t.Errorf("%v", srv.Stats())
 	}
 }

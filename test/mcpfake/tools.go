@@ -13,10 +13,13 @@ import (
 type Tool struct {
 	Name string
 	Doc  json.RawMessage // as listed; need not be a valid tool, or valid JSON
-	Run  func(*Invocation) (result json.RawMessage, err error)
+	Run  Run             // nil echoes the arguments
 }
 
-// Invocation is one tool run. An *RPCError as the run's error becomes the JSON-RPC error; any other becomes -32603.
+// Run gives a call's result object. An *RPCError becomes the JSON-RPC error; any other error becomes -32603.
+type Run func(*Invocation) (result json.RawMessage, err error)
+
+// Invocation is one tool run.
 type Invocation struct {
 	context.Context // ended by notifications/cancelled, the client's going away (unless resumable), and Close
 
@@ -43,8 +46,8 @@ func (c *Invocation) Progress(done, total int) {
 	if json.Unmarshal(c.Meta, &meta) != nil || len(meta.Token) == 0 {
 		return
 	}
-	c.Send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":%d}}`,
-		meta.Token, done, total))
+	c.notify(notification("notifications/progress",
+		fmt.Sprintf(`"progressToken":%s,"progress":%d,"total":%d`, meta.Token, done, total)))
 }
 
 // Wait returns after d, or with false when the run is cancelled. With d = 0 it waits for the first Server.Release
@@ -73,7 +76,7 @@ func Text(text string) json.RawMessage {
 }
 
 // NewTool is a well-formed tool; run nil echoes the arguments.
-func NewTool(name string, run func(*Invocation) (json.RawMessage, error)) Tool {
+func NewTool(name string, run Run) Tool {
 	quoted, _ := json.Marshal(name)
 	doc := fmt.Sprintf(`{"name":%s,"description":"tool of the fake server","inputSchema":{"type":"object"}}`, quoted)
 	return Tool{Name: name, Doc: json.RawMessage(doc), Run: run}
@@ -194,8 +197,9 @@ func (s *Server) list(params json.RawMessage) (json.RawMessage, *RPCError) {
 	s.mu.Lock()
 	tools, pg := s.tools, s.paging
 	s.mu.Unlock()
-	from, err := 0, error(nil)
+	from := 0
 	if p.Cursor != "" {
+		var err error
 		if from, err = strconv.Atoi(p.Cursor); err != nil || from < 0 {
 			return nil, &RPCError{Code: -32602, Message: "invalid cursor"}
 		}

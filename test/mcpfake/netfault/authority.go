@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Authority is a certificate authority with one server certificate for loopback, localhost and mcpfake.test. Its methods
-// are safe for concurrent use.
+// Authority is a certificate authority with one server certificate for loopback, localhost and mcpfake.test. Its
+// methods are safe for concurrent use.
 type Authority struct {
 	mu     sync.Mutex
 	ca     *x509.Certificate

@@ -31,8 +31,8 @@ type Listener struct {
 	total   int
 }
 
-// Listen opens a listener on a loopback address; port 0 lets the kernel choose. changed, which must not block, is called
-// after every opening and closing of a connection.
+// Listen opens a listener on a loopback address; port 0 lets the kernel choose. changed, which must not block, is
+// called after every opening and closing of a connection.
 func Listen(address string, changed func()) (*Listener, error) {
 	inner, err := bind(address)
 	if err != nil {
@@ -148,7 +148,8 @@ func (l *Listener) Refuse() error {
 
 // reserve binds a socket to the port without listening: connections are refused.
 func reserve(a *net.TCPAddr) (int, error) {
-	family, sa := unix.AF_INET, unix.Sockaddr(nil)
+	family := unix.AF_INET
+	var sa unix.Sockaddr
 	if ip := a.IP.To4(); ip != nil {
 		sa = &unix.SockaddrInet4{Port: a.Port, Addr: [4]byte(ip)}
 	} else {

@@ -76,7 +76,8 @@ func TestProxyTellsItsTargets(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	hits := trap.Hits()
-	if len(hits) != 1 || hits[0].Path != "/a?b=c" || hits[0].Host != "mcp.example.test" || hits[0].Header.Get("Proxy-Authorization") != "" {
+	if len(hits) != 1 || hits[0].Path != "/a?b=c" || hits[0].Host != "mcp.example.test" ||
+		hits[0].Header.Get("Proxy-Authorization") != "" {
 		t.Errorf("the target saw %+v", hits)
 	}
 }
