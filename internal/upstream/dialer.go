@@ -102,7 +102,7 @@ func (d *Dialer) ask(ctx context.Context, watch session.Observer, confirmed bool
 	case v.era == Modern:
 		d.cfg.Eras.Confirm(d.cfg.EraKey, Modern)
 		return c, Modern, nil
-	case v.era == "", confirmed && !v.confirmed:
+	case v.era == "" || confirmed && !v.confirmed:
 		return nil, "", v.err
 	}
 	legacy, era, err := d.legacy(ctx, watch)
@@ -138,10 +138,10 @@ func (d *Dialer) pinnedModern(ctx context.Context, watch session.Observer) (*con
 	switch {
 	case v.era == Modern:
 		return c, Modern, nil
-	case v.err != nil:
-		return nil, "", v.err
+	case v.confirmed && statusOf(v.err) == 0: // it said so in JSON-RPC
+		return nil, "", noCommonVersion([]string{modernVersion}, v.theirs, 0)
 	}
-	return nil, "", noCommonVersion([]string{modernVersion}, nil, 0)
+	return nil, "", v.err
 }
 
 // legacy shakes hands by initialize over Streamable HTTP and, where the answer looks like it and the configuration lets

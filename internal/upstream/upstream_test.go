@@ -118,6 +118,12 @@ func call(tool, arguments string) session.Call {
 	}
 }
 
+func secretValue(text string) secret.Value { return secret.New(text) }
+
+func header(name, value string) upstream.Header {
+	return upstream.Header{Name: name, Value: secret.New(value)}
+}
+
 func clean(t *testing.T, s *mcpfake.Server) {
 	t.Helper()
 	t.Cleanup(func() {

@@ -28,8 +28,9 @@ type verdict struct {
 	era       Era // "" when the attempt ends
 	confirmed bool
 	hung      bool
-	hello     *hello // with Modern
-	err       error  // what ends the attempt, or what made legacy an assumption
+	hello     *hello   // with Modern
+	theirs    []string // the versions that the server offers, if it said so
+	err       error    // what ends the attempt, or why it is not modern, if that is not in theirs
 }
 
 var legacyStatuses = []int{
@@ -108,7 +109,7 @@ func judgeVersions(theirs []string, h *hello, status int) verdict {
 	case h != nil && (len(theirs) == 0 || slices.Contains(theirs, modernVersion)):
 		return verdict{era: Modern, confirmed: true, hello: h}
 	case newestLegacy(theirs) != "":
-		return verdict{era: Legacy, confirmed: true}
+		return verdict{era: Legacy, confirmed: true, theirs: theirs}
 	}
 	return verdict{err: noCommonVersion(allVersions(), theirs, status)}
 }

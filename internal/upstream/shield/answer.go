@@ -153,6 +153,22 @@ func (a *Answer) Retry() (time.Duration, bool) {
 // Close ends the exchange. The connection is used again if the answer was read to its end.
 func (a *Answer) Close() { _ = a.body.Close() }
 
+// drainTimeout and drainBytes bound the wait for the end of a stream that has brought what it was for.
+const (
+	drainTimeout = 250 * time.Millisecond
+	drainBytes   = 64 << 10
+)
+
+// Drain closes a stream that should end by itself now, giving it a moment to, so that its connection can be used again.
+func (a *Answer) Drain() {
+	timer := time.AfterFunc(drainTimeout, a.Close)
+	defer timer.Stop()
+	if a.events != nil {
+		a.events.Discard(drainBytes)
+	}
+	a.Close()
+}
+
 // meter tells of every piece of a body.
 type meter struct {
 	io.ReadCloser

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -22,6 +23,7 @@ const (
 	maxHeader    = 1 << 20
 	idleTimeout  = 4 * time.Second
 	idlePerHost  = 8
+	tlsTimeout   = 30 * time.Second // standing streams have no deadline of their own
 	maxRedirects = 3
 )
 
@@ -33,6 +35,8 @@ type Config struct {
 	TLS         *tls.Config
 	Proxy       Proxy
 	Egress      *egress.Policy
+	// Dial, when not nil, stands in for the network and its rules, in tests.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Alive, when not nil, is called when bytes of a body arrive with a success status. It does not block.
 	Alive func()
 }
@@ -51,7 +55,7 @@ func New(cfg Config) *Client {
 		Proxy:                  c.proxyFor,
 		DialContext:            c.dial,
 		TLSClientConfig:        cfg.TLS,
-		TLSHandshakeTimeout:    0, // the exchange's context bounds everything
+		TLSHandshakeTimeout:    tlsTimeout,
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    idlePerHost,
 		IdleConnTimeout:        idleTimeout,

@@ -54,8 +54,13 @@ func nameFault(phase failure.Phase, err error) failure.Failure {
 	if errors.As(err, &known) {
 		return f
 	}
-	var verification *tls.CertificateVerificationError
+	var (
+		verification *tls.CertificateVerificationError
+		unresolved   *net.DNSError
+	)
 	switch {
+	case errors.As(err, &unresolved):
+		f.Class, f.Reason, f.Detail = failure.Transport, failure.DNSError, unresolvedDetail(unresolved)
 	case errors.As(err, &verification):
 		f.Class, f.Reason, f.Detail = failure.Protocol, failure.TLSVerificationFailed, distrust(verification)
 	case errors.Is(err, http.ErrSchemeMismatch):
@@ -71,6 +76,13 @@ func nameFault(phase failure.Phase, err error) failure.Failure {
 		f.Reason, f.Detail = failure.ConnectFailed, "the proxy could not be reached"
 	}
 	return f
+}
+
+func unresolvedDetail(err *net.DNSError) string {
+	if err.IsNotFound {
+		return "no such host"
+	}
+	return "the name server did not answer well"
 }
 
 // distrust says in our own words why a certificate was not believed.

@@ -66,7 +66,10 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	defer cancel()
 	defer context.AfterFunc(c.sockets.life, cancel)()
 	dial := c.cfg.Egress.DialContext
-	if c.cfg.Proxy.trusted(address) {
+	switch {
+	case c.cfg.Dial != nil:
+		dial = c.cfg.Dial
+	case c.cfg.Proxy.trusted(address):
 		dial = new(net.Dialer).DialContext
 	}
 	conn, err := dial(ctx, network, address)

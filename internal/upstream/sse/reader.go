@@ -141,3 +141,6 @@ func (r *Reader) withoutMark(line []byte) []byte {
 	r.begun = true
 	return bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 }
+
+// Discard reads on without looking, to the end of the stream or for n bytes.
+func (r *Reader) Discard(n int64) { _, _ = io.CopyN(io.Discard, r.in, n) }

@@ -178,7 +178,7 @@ func (o *OldSSE) Exchange(ctx context.Context, r *Request) (rpc.Message, error) 
 }
 
 func (o *OldSSE) exchange(ctx context.Context, r *Request) (rpc.Message, error) {
-	ctx, cancel := o.bind(ctx)
+	ctx, _, cancel := o.bind(ctx)
 	defer cancel()
 	w := &waiter{request: r, done: make(chan outcome, 1)}
 	o.mu.Lock()
@@ -231,7 +231,7 @@ func (o *OldSSE) post(ctx context.Context, phase failure.Phase, body []byte) err
 
 // Notify implements Wire.
 func (o *OldSSE) Notify(ctx context.Context, phase failure.Phase, body []byte) error {
-	ctx, cancel := o.bind(ctx)
+	ctx, _, cancel := o.bind(ctx)
 	defer cancel()
 	return o.post(ctx, phase, body)
 }

@@ -39,22 +39,34 @@ func newPeer(watch session.Observer) *peer {
 	return &peer{watch: watch, life: life, end: end, replies: make(chan struct{}, maxReplies)}
 }
 
-// bind returns ctx as bounded by the life of the wire, too.
-func (p *peer) bind(ctx context.Context) (context.Context, context.CancelFunc) {
-	bound, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(p.life, func() { cancel(context.Cause(p.life)) })
-	return bound, func() {
+// bind returns a context that ends with ctx or with the life of the wire. After free it no longer ends with ctx: what is
+// left to do when the caller has its answer is not the caller's.
+func (p *peer) bind(ctx context.Context) (bound context.Context, free func() bool, cancel context.CancelFunc) {
+	bound, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(p.life, func() { end(context.Cause(p.life)) })
+	free = context.AfterFunc(ctx, func() { end(ending(ctx)) })
+	return bound, free, func() {
+		free()
 		stop()
-		cancel(nil)
+		end(nil)
 	}
 }
 
-// run starts a goroutine that Close waits for. After Close it starts nothing.
-func (p *peer) run(work func()) {
+// ending is why ctx ended, in a form that tells a deadline from a cancellation.
+func ending(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && !errors.Is(cause, context.DeadlineExceeded) {
+		return errors.Join(cause, context.DeadlineExceeded)
+	}
+	return cause
+}
+
+// run starts a goroutine that Close waits for. After Close it starts nothing, and reports so.
+func (p *peer) run(work func()) bool {
 	p.gate.Lock()
 	defer p.gate.Unlock()
 	if p.over {
-		return
+		return false
 	}
 	p.running.Go(func() {
 		defer func() {
@@ -70,6 +82,7 @@ func (p *peer) run(work func()) {
 		}()
 		work()
 	})
+	return true
 }
 
 // tellLost tells the observer, once and not of our own closing, that the connection is dead.

@@ -51,8 +51,13 @@ func (s *Streamable) HasSession() bool {
 	return s.session != ""
 }
 
-// adopt takes the session id of a good answer to initialize; one that could not be sent back is none.
-func (s *Streamable) adopt(id string) {
+// adoptFrom takes the session id of a good answer to initialize, and of nothing else; one that could not be sent back is
+// none.
+func (s *Streamable) adoptFrom(answer *shield.Answer, r *Request, m rpc.Message) {
+	if r.Method != "initialize" || m.Error != nil {
+		return
+	}
+	id := answer.Header.Get(headerSession)
 	for _, b := range []byte(id) {
 		if b < 0x21 || b > 0x7e {
 			return
@@ -102,19 +107,27 @@ func (s *Streamable) Exchange(ctx context.Context, r *Request) (rpc.Message, err
 }
 
 func (s *Streamable) exchange(ctx context.Context, r *Request) (rpc.Message, error) {
-	ctx, cancel := s.bind(ctx)
-	defer cancel()
-	answer, err := s.post(ctx, r)
+	bound, free, cancel := s.bind(ctx)
+	answer, err := s.post(bound, r)
 	if err != nil {
+		cancel()
 		return answered(err, r.ID)
 	}
-	defer answer.Close()
 	m, err := s.await(answer, r)
-	if id := answer.LastEventID(); errors.Is(err, shield.ErrEnded) && id != "" && !s.modern && ctx.Err() == nil {
-		return s.resume(ctx, r, answer, err)
+	if err == nil && answer.Streaming() && free() && s.run(func() {
+		defer cancel()
+		answer.Drain()
+	}) {
+		s.adoptFrom(answer, r, m)
+		return m, nil
 	}
-	if err == nil && r.Method == "initialize" && m.Error == nil {
-		s.adopt(answer.Header.Get(headerSession))
+	defer cancel()
+	defer answer.Close()
+	if errors.Is(err, shield.ErrEnded) && answer.LastEventID() != "" && !s.modern && bound.Err() == nil {
+		return s.resume(bound, r, answer, err)
+	}
+	if err == nil {
+		s.adoptFrom(answer, r, m)
 	}
 	return m, err
 }
@@ -182,7 +195,7 @@ func (s *Streamable) await(answer *shield.Answer, r *Request) (rpc.Message, erro
 
 // Notify implements Wire.
 func (s *Streamable) Notify(ctx context.Context, phase failure.Phase, body []byte) error {
-	ctx, cancel := s.bind(ctx)
+	ctx, _, cancel := s.bind(ctx)
 	defer cancel()
 	answer, err := s.do(ctx, shield.Request{
 		Want: shield.Acceptance, Method: http.MethodPost, Phase: phase, Body: body,
