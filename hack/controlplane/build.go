@@ -62,7 +62,7 @@ func buildOne(ctx context.Context, bin string, p program) error {
 	meter := newMeter(p.name)
 	meter.follow(stderr)
 	err = cmd.Wait()
-	meter.stop()
+	meter.stop(err)
 	if ctx.Err() != nil {
 		return fmt.Errorf("build of %s interrupted", p.name)
 	}
@@ -77,7 +77,7 @@ type meter struct {
 	name     string
 	terminal bool
 	start    time.Time
-	quit     chan struct{}
+	quit     chan string // the verb of the last line
 	done     chan struct{}
 
 	// tail holds the last lines of output, for the error message.
@@ -95,7 +95,7 @@ func newMeter(name string) *meter {
 		name:     name,
 		terminal: err == nil && info.Mode()&os.ModeCharDevice != 0,
 		start:    time.Now(),
-		quit:     make(chan struct{}),
+		quit:     make(chan string),
 		done:     make(chan struct{}),
 	}
 	go m.show()
@@ -135,23 +135,19 @@ func (m *meter) show() {
 	for {
 		select {
 		case <-ticker.C:
-			m.print(false)
-		case <-m.quit:
-			m.print(true)
+			m.print("building", false)
+		case verb := <-m.quit:
+			m.print(verb, true)
 			return
 		}
 	}
 }
 
-func (m *meter) print(last bool) {
+func (m *meter) print(verb string, last bool) {
 	m.guarded.Lock()
 	packages, modules := m.guarded.packages, m.guarded.modules
 	m.guarded.Unlock()
-	verb := "building"
-	if last {
-		verb = "built   "
-	}
-	line := fmt.Sprintf("controlplane: %s %s  %4.0f s, %d packages compiled, %d modules downloaded",
+	line := fmt.Sprintf("controlplane: %-8s %s, %.0f s, %d packages compiled, %d modules downloaded",
 		verb, m.name, time.Since(m.start).Seconds(), packages, modules)
 	if m.terminal {
 		fmt.Print("\r\x1b[K", line)
@@ -164,8 +160,12 @@ func (m *meter) print(last bool) {
 	fmt.Println()
 }
 
-// stop prints the last line and ends the printing.
-func (m *meter) stop() {
-	close(m.quit)
+// stop prints the last line, by how the build ended, and ends the printing.
+func (m *meter) stop(err error) {
+	verb := "built"
+	if err != nil {
+		verb = "stopped"
+	}
+	m.quit <- verb
 	<-m.done
 }
