@@ -39,11 +39,11 @@ func TestTwoHundredServers(t *testing.T) {
 	}
 }
 
-func heap() uint64 {
+func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+	return int64(m.HeapAlloc)
 }
 
 // The record is bounded, the counts are not.
