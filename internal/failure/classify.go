@@ -176,6 +176,9 @@ func inferDial(node error) (Failure, bool) {
 	if !ok {
 		return Failure{}, false
 	}
+	if errors.As(op.Err, new(*net.DNSError)) {
+		return Failure{}, false // it speaks for itself, and knows better
+	}
 	if op.Op == "dial" {
 		return Failure{Class: Transport, Reason: ConnectFailed, Detail: dialDetail(op.Err)}, true
 	}
@@ -215,9 +218,10 @@ func inferEnd(node error) (Failure, bool) {
 	if _, ok := node.(*exec.ExitError); ok { //nolint:errorlint // walk visits every node
 		return Failure{Class: Transport, Reason: ProcessExited, Sent: true}, true
 	}
-	switch node { //nolint:errorlint // walk visits every node
-	case io.EOF, io.ErrUnexpectedEOF, net.ErrClosed:
-		return Failure{Class: Transport, Reason: ConnectionLost, Sent: true}, true
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
+		if node == end { //nolint:errorlint // walk visits every node
+			return Failure{Class: Transport, Reason: ConnectionLost, Sent: true}, true
+		}
 	}
 	return Failure{}, false
 }

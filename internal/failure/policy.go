@@ -59,9 +59,12 @@ func RefusedBy(f Failure) RefusedClass {
 		switch f.Reason {
 		case NotMCP, TLSVerificationFailed, UnsupportedProtocolVersion, RedirectRefused, AddressNotAllowed:
 			return RefusedAfterAttempts
+		default:
+			return NotRefused
 		}
+	default:
+		return NotRefused
 	}
-	return NotRefused
 }
 
 // Strikes reports whether a server that keeps failing with f is to be quarantined. A server that limits its callers,

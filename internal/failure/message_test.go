@@ -1,0 +1,95 @@
+package failure
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const target = "https://h.example/mcp"
+
+func TestMessages(t *testing.T) {
+	cases := []struct {
+		failure Failure
+		want    string
+	}{
+		{
+			Failure{Reason: ConnectFailed},
+			"connection to https://h.example/mcp was refused; check that the server runs and listens there",
+		}, {
+			Failure{Reason: ConnectFailed, Detail: "no route to its address"},
+			"connection to https://h.example/mcp failed (no route to its address); " +
+				"check that the server runs and listens there",
+		}, {
+			Failure{Reason: AuthenticationFailed, HTTPStatus: 401},
+			"https://h.example/mcp answered 401 Unauthorized; " +
+				"check that the referenced Secret holds a credential that the server accepts",
+		}, {
+			Failure{Reason: PermissionDenied, HTTPStatus: 403},
+			"https://h.example/mcp answered 403 Forbidden; check what the credential is allowed to do there",
+		}, {
+			Failure{Reason: ServerError, HTTPStatus: 502},
+			"https://h.example/mcp answered 502 Bad Gateway; look into the server's own logs; it is tried again by itself",
+		}, {
+			Failure{Reason: RateLimited, HTTPStatus: 429, RetryAfter: time.Minute, RetryAfterGiven: true},
+			"https://h.example/mcp answered 429 Too Many Requests; it is tried again when the server allows it",
+		}, {
+			Failure{Reason: NotMCP, HTTPStatus: 200, Detail: "content type text/html"},
+			"what answers at https://h.example/mcp is not an MCP server: 200 OK (content type text/html); " +
+				"check the path of the URL",
+		}, {
+			Failure{Reason: TLSVerificationFailed, Detail: "its issuer is not trusted"},
+			"the TLS identity of https://h.example/mcp could not be verified (its issuer is not trusted); " +
+				"name its authority in tls.caBundleRef, or correct the host or tls.serverName",
+		}, {
+			Failure{Reason: DNSError},
+			"the host name of https://h.example/mcp could not be resolved; check the name and the cluster's DNS",
+		}, {
+			Failure{Reason: ServerError, HTTPStatus: 599},
+			"https://h.example/mcp answered 599; look into the server's own logs; it is tried again by itself",
+		}, {
+			Failure{Reason: ProtocolError, Answered: true, Detail: "code -32603"},
+			"https://h.example/mcp answered with a JSON-RPC error (code -32603); " +
+				"look into the server's own logs; it is tried again by itself",
+		}, {
+			Failure{Reason: "Novel"},
+			"the exchange with https://h.example/mcp failed in a way that is not known; " +
+				"look into the logs of Mooring and of the server; it is tried again by itself",
+		},
+	}
+	for _, c := range cases {
+		if got := Message(c.failure, target); got != c.want {
+			t.Errorf("got  %q\nwant %q", got, c.want)
+		}
+	}
+}
+
+// TestEveryReasonHasAMessage asks of each: the target, a next step, one line, nothing left of the template, and no
+// digit but the status's and the target's.
+func TestEveryReasonHasAMessage(t *testing.T) {
+	reasons := []Reason{
+		AuthenticationFailed, TokenAcquisitionFailed, PermissionDenied, RateLimited, ServerError, DNSError, ConnectFailed,
+		ConnectionLost, ProcessExited, ConnectTimeout, ListToolsTimeout, CallTimeout, NotMCP, EndpointNotFound,
+		UnsupportedProtocolVersion, TLSVerificationFailed, RedirectRefused, AddressNotAllowed, ProtocolError,
+		SessionFlapping, UnknownFailure,
+	}
+	if len(reasons) != len(templates) {
+		t.Fatalf("%d reasons tested, %d templates", len(reasons), len(templates))
+	}
+	seen := map[string]Reason{}
+	for _, reason := range reasons {
+		for _, status := range []int{0, 418} {
+			got := Message(Failure{Reason: reason, HTTPStatus: status, RetryAfter: 7777 * time.Second}, target)
+			if !strings.Contains(got, target) || !strings.Contains(got, "; ") || strings.ContainsAny(got, "{}\n") {
+				t.Errorf("%s: %q", reason, got)
+			}
+			if strings.ContainsAny(strings.ReplaceAll(got, "418", ""), "0123456789") {
+				t.Errorf("%s: a number that may change: %q", reason, got)
+			}
+			if other, twice := seen[got]; twice && other != reason && status == 0 {
+				t.Errorf("%s and %s read the same", reason, other)
+			}
+			seen[got] = reason
+		}
+	}
+}
