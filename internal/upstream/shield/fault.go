@@ -63,7 +63,7 @@ func nameFault(phase failure.Phase, err error) failure.Failure {
 		f.Class, f.Reason, f.Detail = failure.Transport, failure.DNSError, unresolvedDetail(unresolved)
 	case errors.As(err, &verification):
 		f.Class, f.Reason, f.Detail = failure.Protocol, failure.TLSVerificationFailed, distrust(verification)
-	case errors.Is(err, http.ErrSchemeMismatch):
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, new(tls.RecordHeaderError)):
 		f.Class, f.Reason, f.Detail = failure.Protocol, failure.NotMCP, "plain HTTP is spoken there, not HTTPS"
 	case tlsAlert(err) != "":
 		f = alertFault(f, tlsAlert(err))
