@@ -47,8 +47,8 @@ func TestJudge(t *testing.T) {
 		},
 		"session reaches Kubernetes through another": {
 			pkg: pkg{ImportPath: module + "internal/session", GoFiles: documented,
-				Deps: []string{"k8s.io/apimachinery/pkg/types"}},
-			want: []string{"internal/session: reaches k8s.io/apimachinery/pkg/types"},
+				Deps: []string{"k8s.io/apimachinery/pkg/types", "k8s.io/utils/ptr"}},
+			want: []string{"internal/session: reaches k8s.io/apimachinery/pkg/types and 1 more"},
 		},
 		"controller reaches the SDK through another": {
 			pkg: pkg{ImportPath: module + "controllers/mcpserver", GoFiles: documented,

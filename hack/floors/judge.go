@@ -84,10 +84,13 @@ func judgeReach(p pkg, local string, standard func(string) bool) []string {
 		if !within(local, promise.tree) {
 			continue
 		}
-		for _, path := range p.Deps {
-			if promise.broken(path, standard) {
-				faults = append(faults, fmt.Sprintf("%s: reaches %s", local, path))
-			}
+		reached := slices.DeleteFunc(slices.Clone(p.Deps), func(path string) bool { return !promise.broken(path, standard) })
+		switch len(reached) {
+		case 0:
+		case 1:
+			faults = append(faults, fmt.Sprintf("%s: reaches %s", local, reached[0]))
+		default:
+			faults = append(faults, fmt.Sprintf("%s: reaches %s and %d more", local, reached[0], len(reached)-1))
 		}
 	}
 	return faults
