@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
+
+	"github.com/mooring-dev/mooring/internal/catalog/jsontree"
 )
 
 // SchemaVersion stands in every document written here. Documents of the version before are read too.
@@ -101,9 +102,33 @@ func compress(document []byte) []byte {
 	return out.Bytes()
 }
 
-// Unpack returns the document that Pack laid out under key, in bounded memory. Its errors wrap ErrNoDocument,
-// ErrMalformed or ErrTooLarge.
-func Unpack(key string, data map[string]string, binaryData map[string][]byte) ([]byte, error) {
+// Read returns the document that Pack laid out under key, read in bounded memory and of a version that this release
+// knows. Its errors wrap ErrNoDocument, ErrMalformed, ErrUnsupportedVersion or ErrTooLarge.
+func Read(key string, data map[string]string, binaryData map[string][]byte) (jsontree.Node, error) {
+	raw, err := unpack(key, data, binaryData)
+	if err != nil {
+		return jsontree.Node{}, err
+	}
+	const wrapping = 3 // a document, its list of tools, and an entry around what was a tool of its own
+	parser := jsontree.Parser{Room: wrapping}
+	root, _, err := parser.Parse(raw)
+	if err != nil {
+		return jsontree.Node{}, fmt.Errorf("%w: %s: %w", ErrMalformed, key, err)
+	}
+	var r jsontree.Reader
+	version := r.Int(&root, "schemaVersion")
+	if r.Bad {
+		return jsontree.Node{}, fmt.Errorf("%w: %s has no schemaVersion", ErrMalformed, key)
+	}
+	if !readable(version, SchemaVersion) {
+		return jsontree.Node{}, fmt.Errorf("%w %d of %s, this release reads %d", ErrUnsupportedVersion, version, key,
+			SchemaVersion)
+	}
+	return root, nil
+}
+
+// unpack returns the bytes that Pack laid out under key.
+func unpack(key string, data map[string]string, binaryData map[string][]byte) ([]byte, error) {
 	if document, ok := data[key]; ok {
 		return []byte(document), nil
 	}
@@ -125,15 +150,8 @@ func Unpack(key string, data map[string]string, binaryData map[string][]byte) ([
 	return document, nil
 }
 
-// CheckVersion accepts the version written here and the one before. Its error wraps ErrUnsupportedVersion.
-func CheckVersion(version int) error {
-	if !readable(version, SchemaVersion) {
-		return fmt.Errorf("%w %d, this release reads %d", ErrUnsupportedVersion, version, SchemaVersion)
-	}
-	return nil
-}
-
-// readable reports whether a reader of version current reads version; versions start at 1.
+// readable reports whether a release that writes version current reads version: its own and the one before. Versions
+// start at 1.
 func readable(version, current int) bool {
-	return version >= 1 && slices.Contains([]int{current, current - 1}, version)
+	return version >= 1 && (version == current || version == current-1)
 }

@@ -77,15 +77,11 @@ func (b Baseline) appendJSON(dst []byte) []byte {
 // DecodeBaseline reads approved.json from the content of a server's ConfigMap and proves its digests. Its errors are
 // those of Decode: ErrNoDocument when nothing was approved yet, any other when the baseline is lost.
 func DecodeBaseline(data map[string]string, binaryData map[string][]byte) (Baseline, error) {
-	raw, err := Unpack(ApprovedKey, data, binaryData)
+	root, err := Read(ApprovedKey, data, binaryData)
 	if err != nil {
 		return Baseline{}, err
 	}
-	var stored storedTools
-	if err := json.Unmarshal(raw, &stored); err != nil {
-		return Baseline{}, fmt.Errorf("%w: %s: %w", ErrMalformed, ApprovedKey, err)
-	}
-	approved, err := stored.verify()
+	approved, err := readTools(&root)
 	if err != nil {
 		return Baseline{}, fmt.Errorf("%s: %w", ApprovedKey, err)
 	}

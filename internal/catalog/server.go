@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -79,74 +78,72 @@ func appendCompat(dst []byte, marks []Compat) []byte {
 	return append(dst, ']')
 }
 
-// storedTools are the parts that a server's documents have in common. Keys that this release does not know are
-// passed over: whoever rewrites a document replaces it whole, so a later release's additions would only go stale.
-type storedTools struct {
-	SchemaVersion int    `json:"schemaVersion"`
-	Digest        Digest `json:"digest"`
-	Tools         []struct {
-		Name       string          `json:"name"`
-		Digest     Digest          `json:"digest"`
-		Compat     []Compat        `json:"compat"`
-		Definition json.RawMessage `json:"definition"`
-	} `json:"tools"`
-}
-
 // Decode reads the content of a server's ConfigMap and proves its digests. Its errors wrap ErrNoDocument, ErrMalformed,
 // ErrUnsupportedVersion, ErrDigestMismatch or ErrTooLarge. Approved stays nil: DecodeBaseline reads it, because the
-// list is worth having where the baseline is lost, and the other way round.
+// list is worth having where the baseline is lost, and the other way round. Members that this release does not know
+// are passed over: who rewrites a document replaces it whole, so a later release's additions would only go stale.
 func Decode(data map[string]string, binaryData map[string][]byte) (ServerDocument, error) {
-	raw, err := Unpack(CatalogKey, data, binaryData)
+	root, err := Read(CatalogKey, data, binaryData)
 	if err != nil {
 		return ServerDocument{}, err
 	}
-	var stored struct {
-		storedTools
-		Server     Ref    `json:"server"`
-		ConfigHash string `json:"configHash"`
+	var r jsontree.Reader
+	server := r.Object(&root, "server")
+	d := ServerDocument{
+		Server:     Ref{Namespace: r.Text(server, "namespace"), Name: r.Text(server, "name")},
+		ConfigHash: r.Text(&root, "configHash"),
 	}
-	if err := json.Unmarshal(raw, &stored); err != nil {
-		return ServerDocument{}, fmt.Errorf("%w: %s: %w", ErrMalformed, CatalogKey, err)
+	if r.Bad {
+		return ServerDocument{}, fmt.Errorf("%w: %s has another form", ErrMalformed, CatalogKey)
 	}
-	catalog, err := stored.verify()
-	if err != nil {
+	if d.Catalog, err = readTools(&root); err != nil {
 		return ServerDocument{}, fmt.Errorf("%s: %w", CatalogKey, err)
 	}
-	return ServerDocument{Server: stored.Server, ConfigHash: stored.ConfigHash, Catalog: catalog}, nil
+	return d, nil
 }
 
-// verify returns the stored tools as a Catalog after all digests were computed anew.
-func (s *storedTools) verify() (Catalog, error) {
-	if err := CheckVersion(s.SchemaVersion); err != nil {
-		return Catalog{}, err
-	}
+// readTools returns the tools of a server's document as a Catalog after all digests were computed anew.
+func readTools(root *jsontree.Node) (Catalog, error) {
 	var (
-		parser jsontree.Parser
-		out    writer
-		tools  = make([]Tool, 0, len(s.Tools))
-		seen   = make(map[string]bool, len(s.Tools))
+		r     jsontree.Reader
+		out   writer
+		items = r.Items(root, "tools")
+		tools = make([]Tool, 0, len(items))
+		seen  = make(map[string]bool, len(items))
 	)
-	for _, stored := range s.Tools {
-		root, _, err := parser.Parse(stored.Definition)
-		if err != nil {
-			return Catalog{}, fmt.Errorf("%w: tool %s: %w", ErrMalformed, quoted(stored.Name), err)
+	for _, item := range items {
+		tool := Tool{Name: r.Text(&item.Node, "name"), Compat: readCompat(&r, &item.Node)}
+		object := r.Object(&item.Node, "definition")
+		if r.Bad || !object.Get("name").IsText(tool.Name) || seen[tool.Name] {
+			return Catalog{}, fmt.Errorf("%w: tool %s: another form, or a wrong or repeated name", ErrMalformed,
+				quoted(tool.Name))
 		}
-		if !root.Get("name").IsText(stored.Name) || seen[stored.Name] {
-			return Catalog{}, fmt.Errorf("%w: tool %s: wrong or repeated name", ErrMalformed, quoted(stored.Name))
+		seen[tool.Name] = true
+		definition, digest := out.write(object)
+		if !item.Get("digest").IsText(string(digest)) {
+			return Catalog{}, fmt.Errorf("%w: tool %s", ErrDigestMismatch, quoted(tool.Name))
 		}
-		seen[stored.Name] = true
-		definition, digest := out.write(&root)
-		if digest != stored.Digest {
-			return Catalog{}, fmt.Errorf("%w: tool %s", ErrDigestMismatch, quoted(stored.Name))
-		}
-		tools = append(tools, Tool{
-			Name: stored.Name, Definition: slices.Clone(definition), Digest: digest, Compat: stored.Compat,
-		})
+		tool.Definition, tool.Digest = slices.Clone(definition), digest
+		tools = append(tools, tool)
+	}
+	if r.Bad {
+		return Catalog{}, fmt.Errorf("%w: no list of tools", ErrMalformed)
 	}
 	catalog := New(tools)
-	if catalog.Digest != s.Digest {
-		return Catalog{}, fmt.Errorf("%w: %s is stored, %s is right", ErrDigestMismatch, quoted(string(s.Digest)),
-			catalog.Digest)
+	if !root.Get("digest").IsText(string(catalog.Digest)) {
+		return Catalog{}, fmt.Errorf("%w: %s is right", ErrDigestMismatch, catalog.Digest)
 	}
 	return catalog, nil
+}
+
+func readCompat(r *jsontree.Reader, entry *jsontree.Node) []Compat {
+	if entry.Get("compat") == nil {
+		return nil
+	}
+	var marks []Compat
+	for _, item := range r.Items(entry, "compat") {
+		r.Bad = r.Bad || item.Kind != jsontree.String
+		marks = append(marks, Compat(item.Text))
+	}
+	return marks
 }

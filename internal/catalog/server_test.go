@@ -164,7 +164,12 @@ func TestDecodeRefusesWhatItCannotTrust(t *testing.T) {
 	}{
 		"not JSON":      {"{", catalog.ErrMalformed},
 		"wrong types":   {`{"tools":1}`, catalog.ErrMalformed},
-		"no version":    {replace(`"schemaVersion":1`, `"x":1`), catalog.ErrUnsupportedVersion},
+		"no version":    {replace(`"schemaVersion":1`, `"x":1`), catalog.ErrMalformed},
+		"no number":     {replace(`"schemaVersion":1`, `"schemaVersion":"1"`), catalog.ErrMalformed},
+		"other case":    {replace(`"definition"`, `"Definition"`), catalog.ErrMalformed},
+		"no server":     {replace(`"server"`, `"sender"`), catalog.ErrMalformed},
+		"no tools":      {replace(`"tools"`, `"tool"`), catalog.ErrMalformed},
+		"bad marks":     {replace(`{"definition"`, `{"compat":[1],"definition"`), catalog.ErrMalformed},
 		"later version": {replace(`"schemaVersion":1`, `"schemaVersion":2`), catalog.ErrUnsupportedVersion},
 		"changed tool":  {replace(`"title":"A"`, `"title":"B"`), catalog.ErrDigestMismatch},
 		"changed tool digest": {replace(string(whole.Tools[0].Digest), string(whole.Tools[1].Digest)),
@@ -198,6 +203,14 @@ func TestDecodeKeepsWhatLaterReleasesAdd(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "definition", definition(t, d.Catalog, "a"), `{"inputSchema":{"type":"object"},"later":1.0,"name":"a"}`)
+}
+
+func TestDeepestToolCanBeReadBack(t *testing.T) {
+	const levels = 254 // of 256: the tool and its schema are the others
+	c := catalog.Parse(list(`{"name":"d","inputSchema":{"type":"object","default":` +
+		strings.Repeat("[", levels) + strings.Repeat("]", levels) + `}}`))
+	equal(t, "tools", len(c.Tools), 1)
+	equal(t, "decoded", decode(t, encode(t, document(c))).Catalog, c)
 }
 
 func zip(t testing.TB, content []byte) []byte {
@@ -271,6 +284,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte(encoded.Data["catalog.json"]), false)
 	f.Add([]byte(encoded.Data["approved.json"]), false)
+	f.Add([]byte(strings.Replace(encoded.Data["catalog.json"], `["UsesRef"]`, "[]", 1)), false)
 	f.Add(zip(f, []byte(encoded.Data["catalog.json"])), true)
 	f.Fuzz(func(t *testing.T, stored []byte, zipped bool) {
 		data, binaryData := map[string]string{}, map[string][]byte{}

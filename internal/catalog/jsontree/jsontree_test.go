@@ -229,3 +229,29 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestReader(t *testing.T) {
+	root, err := jsontree.Parse([]byte(`{"text":"t","n":7,"half":0.5,"list":[1,2],"object":{"in":"x"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r jsontree.Reader
+	if r.Text(&root, "text") != "t" || r.OptionalText(&root, "text") != "t" || r.OptionalText(&root, "none") != "" ||
+		r.Int(&root, "n") != 7 || len(r.Items(&root, "list")) != 2 || r.Text(r.Object(&root, "object"), "in") != "x" || r.Bad {
+		t.Error("a member was not read")
+	}
+	for what, read := range map[string]func(r *jsontree.Reader){
+		"text":     func(r *jsontree.Reader) { r.Text(&root, "n") },
+		"case":     func(r *jsontree.Reader) { r.Text(&root, "Text") },
+		"optional": func(r *jsontree.Reader) { r.OptionalText(&root, "n") },
+		"int":      func(r *jsontree.Reader) { r.Int(&root, "text") },
+		"whole":    func(r *jsontree.Reader) { r.Int(&root, "half") },
+		"items":    func(r *jsontree.Reader) { r.Items(&root, "object") },
+		"object":   func(r *jsontree.Reader) { r.Object(&root, "list").Set("a", jsontree.Text("b")) },
+	} {
+		var r jsontree.Reader
+		if read(&r); !r.Bad {
+			t.Errorf("%s: a member of another kind was taken", what)
+		}
+	}
+}

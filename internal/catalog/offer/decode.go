@@ -3,7 +3,6 @@ package offer
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/jsontree"
@@ -12,25 +11,8 @@ import (
 // Decode reads the content of an agent session's ConfigMap and proves its digest. Its errors wrap those of
 // catalog.Decode. Members that this release does not know are covered by the digest and otherwise passed over.
 func Decode(data map[string]string, binaryData map[string][]byte) (Document, error) {
-	raw, err := catalog.Unpack(catalog.CatalogKey, data, binaryData)
+	root, err := catalog.Read(catalog.CatalogKey, data, binaryData)
 	if err != nil {
-		return Document{}, err
-	}
-	const wrapping = 2 // the document and its list of tools
-	parser := jsontree.Parser{Room: wrapping}
-	root, _, err := parser.Parse(raw)
-	if err != nil {
-		return Document{}, fmt.Errorf("%w: %w", catalog.ErrMalformed, err)
-	}
-	version := root.Get("schemaVersion")
-	if version == nil || version.Kind != jsontree.Number {
-		return Document{}, malformed("no schemaVersion")
-	}
-	number, err := strconv.Atoi(version.Text)
-	if err != nil {
-		return Document{}, malformed("a schemaVersion that is no whole number")
-	}
-	if err := catalog.CheckVersion(number); err != nil {
 		return Document{}, err
 	}
 	digest, err := verify(&root)
@@ -57,68 +39,39 @@ func verify(root *jsontree.Node) (catalog.Digest, error) {
 	return digest, nil
 }
 
-// reader reads members of known kinds and remembers whether one was of another.
-type reader struct{ bad bool }
-
-// text returns a member that must be a string.
-func (r *reader) text(object *jsontree.Node, key string) string {
-	if m := object.Get(key); m != nil && m.Kind == jsontree.String {
-		return m.Text
-	}
-	r.bad = true
-	return ""
-}
-
-// optional returns a member that is a string if it is there.
-func (r *reader) optional(object *jsontree.Node, key string) string {
-	if object.Get(key) == nil {
-		return ""
-	}
-	return r.text(object, key)
-}
-
-// list returns the items of a member that must be an array.
-func (r *reader) list(object *jsontree.Node, key string) []jsontree.Member {
-	if m := object.Get(key); m != nil && m.Kind == jsontree.Array {
-		return m.Members
-	}
-	r.bad = true
-	return nil
-}
+// reader reads members of known kinds.
+type reader struct{ jsontree.Reader }
 
 // ref returns a member that must be "namespace/name".
 func (r *reader) ref(object *jsontree.Node, key string) catalog.Ref {
-	ref, ok := parseRef(r.text(object, key))
-	r.bad = r.bad || !ok
+	ref, ok := parseRef(r.Text(object, key))
+	r.Bad = r.Bad || !ok
 	return ref
 }
 
+// named returns the namespace and name that are members of object.
 func (r *reader) named(object *jsontree.Node) catalog.Ref {
-	if object == nil {
-		r.bad = true
-		return catalog.Ref{}
-	}
-	return catalog.Ref{Namespace: r.text(object, "namespace"), Name: r.text(object, "name")}
+	return catalog.Ref{Namespace: r.Text(object, "namespace"), Name: r.Text(object, "name")}
 }
 
 // read turns a verified document into values.
 func read(root *jsontree.Node, digest catalog.Digest) (Document, error) {
 	var r reader
-	d := Document{Digest: digest, Session: r.named(root.Get("session"))}
-	for _, item := range r.list(root, "servers") {
+	d := Document{Digest: digest, Session: r.named(r.Object(root, "session"))}
+	for _, item := range r.Items(root, "servers") {
 		d.Slices = append(d.Slices, Slice{Server: Server{
-			Ref: r.named(&item.Node), UID: r.text(&item.Node, "uid"),
-			Source: r.optional(&item.Node, "source"), Notes: r.optional(&item.Node, "notes"),
+			Ref: r.named(&item.Node), UID: r.Text(&item.Node, "uid"),
+			Source: r.OptionalText(&item.Node, "source"), Notes: r.OptionalText(&item.Node, "notes"),
 		}})
 	}
-	for _, item := range r.list(root, "errors") {
-		e := Error{Reason: r.text(&item.Node, "reason")}
+	for _, item := range r.Items(root, "errors") {
+		e := Error{Reason: r.Text(&item.Node, "reason")}
 		if item.Get("server") != nil {
 			e.Server = r.ref(&item.Node, "server")
 		}
 		d.Errors = append(d.Errors, e)
 	}
-	if r.bad || !strictlySorted(d.Slices) {
+	if r.Bad || !strictlySorted(d.Slices) {
 		return Document{}, malformed("servers or errors of another form")
 	}
 	if !r.tools(root, &d) {
@@ -140,18 +93,18 @@ func strictlySorted(all []Slice) bool {
 // tools hands every tool to its server's slice; false when one has none, or a name of another's.
 func (r *reader) tools(root *jsontree.Node, d *Document) bool {
 	seen := map[string]bool{}
-	for _, item := range r.list(root, "tools") {
-		tool := Tool{Name: r.text(&item.Node, "name"), RawName: r.text(&item.Node, "rawName")}
+	for _, item := range r.Items(root, "tools") {
+		tool := Tool{Name: r.Text(&item.Node, "name"), RawName: r.Text(&item.Node, "rawName")}
 		server := r.ref(&item.Node, "server")
 		at, known := slices.BinarySearchFunc(d.Slices, server, func(s Slice, ref catalog.Ref) int {
 			return compareRefs(s.Ref, ref)
 		})
-		if r.bad || !known || seen[tool.Name] {
+		if r.Bad || !known || seen[tool.Name] {
 			return false
 		}
 		seen[tool.Name] = true
 		tool.Entry = item.Append(nil)
 		d.Slices[at].Tools = append(d.Slices[at].Tools, tool)
 	}
-	return !r.bad
+	return !r.Bad
 }

@@ -310,7 +310,7 @@ func TestDecodeRefusesWhatItCannotTrust(t *testing.T) {
 }
 
 func TestDeepestToolCanBeReadBack(t *testing.T) {
-	const levels = 253 // of 256: the tool, its schema and the property's value are the others
+	const levels = 254 // of 256: the tool and its schema are the others
 	deep := `{"name":"d","inputSchema":{"type":"object","default":` +
 		strings.Repeat("[", levels) + strings.Repeat("]", levels) + `}}`
 	d := merge(t, []offer.Slice{slice("a", deep)})
