@@ -43,7 +43,7 @@ type ending struct {
 	ours bool
 }
 
-func newDiscovery(srv *server, base context.Context) *discovery {
+func newDiscovery(base context.Context, srv *server) *discovery {
 	d := &discovery{srv: srv, wake: make(chan struct{}, 1)}
 	d.ctx, d.end = context.WithCancelCause(base)
 	d.lists.Rand, d.health.Rand = srv.sup.options.Rand, srv.sup.options.Rand

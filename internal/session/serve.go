@@ -14,7 +14,7 @@ func (d *discovery) firstList(l *link, permit breaker.Permit) *ending {
 	listing, began, err := d.list(l)
 	switch {
 	case err == nil:
-		d.listed(l, permit, listing, began)
+		d.listed(permit, listing, began)
 		return nil
 	case d.ctx.Err() != nil:
 		return &ending{ours: true}
@@ -50,7 +50,7 @@ func (d *discovery) list(l *link) (listing *Listing, began beginning, err error)
 }
 
 // listed takes over what was listed.
-func (d *discovery) listed(l *link, permit breaker.Permit, listing *Listing, began beginning) {
+func (d *discovery) listed(permit breaker.Permit, listing *Listing, began beginning) {
 	now := time.Now()
 	d.change(func(g *guarded) {
 		g.connected, g.attempting = true, false
@@ -189,7 +189,7 @@ func (d *discovery) relist(l *link) *ending {
 	}
 	permit := d.pass()
 	if err == nil {
-		d.listed(l, permit, listing, began)
+		d.listed(permit, listing, began)
 		return nil
 	}
 	f := failureOf(err)

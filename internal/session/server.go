@@ -96,7 +96,7 @@ func (s *server) discover(g *guarded) {
 	if g.base == nil || g.shut || !s.sup.options.Discover {
 		return
 	}
-	g.discovery = newDiscovery(s, g.base)
+	g.discovery = newDiscovery(g.base, s)
 	s.sup.running.Go(g.discovery.run)
 }
 

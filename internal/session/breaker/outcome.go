@@ -40,16 +40,30 @@ func (b *Breaker) Failed(now time.Time, p Permit, f failure.Failure, blameless b
 	if f.Class == failure.RateLimit && f.RetryAfterGiven {
 		b.Gate(now.Add(f.RetryAfter))
 	}
-	isRefusal := b.countRefusal(f)
-	switch {
+	switch isRefusal := b.countRefusal(f); {
 	case b.state == Retired:
 		b.stayRetired(now, p, f, isRefusal)
-	case isRefusal && b.policy.Retires:
-		b.retire(now, refused)
 	case isRefusal:
-		b.open(Waiting, now.Add(b.rand.Cooldown(b.policy.Cooldown, 1)))
+		b.refuse(now)
 	case p.Woken && p.Probe && now.Before(b.until):
 		// The cooldown that the wake interrupted goes on as if nothing had been tried.
+	default:
+		b.count(now, f, blameless)
+	}
+}
+
+// refuse gives the server up, or holds for one cooldown where that is for another process to decide.
+func (b *Breaker) refuse(now time.Time) {
+	if b.policy.Retires {
+		b.retire(now, refused)
+		return
+	}
+	b.open(Waiting, now.Add(b.rand.Cooldown(b.policy.Cooldown, 1)))
+}
+
+// count lets a failure that may pass by itself count.
+func (b *Breaker) count(now time.Time, f failure.Failure, blameless bool) {
+	switch {
 	case f.Reason == failure.SessionFlapping:
 		b.putOff(now, b.countFlap(now), f)
 	case b.failed < b.policy.Attempts:
