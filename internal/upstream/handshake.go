@@ -33,7 +33,8 @@ func newHello(version string, info, capabilities json.RawMessage) *hello {
 	h.info.Version = infoText(info, "version")
 	declared, err := rpc.ParseObject(capabilities)
 	tools, toolsErr := rpc.ParseObject(declared.Get("tools"))
-	h.tools = capabilities == nil || err != nil || declared.Get("tools") != nil
+	silent := len(capabilities) == 0 || string(capabilities) == "null" || err != nil
+	h.tools = silent || len(declared.Get("tools")) > 0 && string(declared.Get("tools")) != "null"
 	h.listChanged = toolsErr == nil && string(tools.Get("listChanged")) == "true"
 	return h
 }

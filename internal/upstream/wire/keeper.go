@@ -64,7 +64,8 @@ type keeper struct {
 	lastID  string
 	opened  bool // it was open before
 	refused int
-	delay   time.Duration
+	delay   time.Duration // of our own, growing
+	told    time.Duration // by the server, for the next time only
 }
 
 func (k *keeper) keep() {
@@ -84,10 +85,17 @@ func (k *keeper) keep() {
 		} else if !k.listen(answer) {
 			return
 		}
-		if pause(ctx, jittered(k.delay)) != nil {
+		if k.wait(ctx) != nil {
 			return
 		}
 	}
+}
+
+// wait is the pause between two streams.
+func (k *keeper) wait(ctx context.Context) error {
+	delay := max(k.delay, k.told)
+	k.delay, k.told = min(2*k.delay, maxStreamDelay), 0
+	return pause(ctx, jittered(delay))
 }
 
 // again decides what a refused stream means, and reports whether it is asked for again.
@@ -109,17 +117,13 @@ func (k *keeper) again(ctx context.Context, err error) bool {
 			return false
 		}
 	case f.Class == failure.RateLimit:
-		k.delay = max(k.delay, f.RetryAfter)
-		return true
+		k.told = f.RetryAfter
 	case f.HTTPStatus == http.StatusConflict && k.opened: // it has not yet noticed the end of the former one
 	case !passing(err) && f.HTTPStatus != http.StatusRequestTimeout:
 		return false
 	}
-	k.longer()
 	return true
 }
-
-func (k *keeper) longer() { k.delay = min(2*k.delay, maxStreamDelay) }
 
 // listen reads a stream to its end, and reports whether it is to be opened again.
 func (k *keeper) listen(answer *shield.Answer) bool {
@@ -135,11 +139,9 @@ func (k *keeper) listen(answer *shield.Answer) bool {
 	}
 	if time.Since(begun) >= settledStream {
 		k.delay = minStreamDelay
-	} else {
-		k.longer()
 	}
 	if told, ok := answer.Retry(); ok {
-		k.delay = max(min(told, maxStreamDelay), k.delay)
+		k.told = min(told, maxStreamDelay)
 	}
 	return useful
 }

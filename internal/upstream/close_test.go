@@ -1,0 +1,180 @@
+package upstream_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/test/mcpfake"
+)
+
+func TestB76_SessionsAreDeleted(t *testing.T) {
+	s := mcpfake.New(t)
+	d := dialer(t, config(t, s.URL()))
+	for range 50 {
+		c, err := d.Dial(t.Context(), newObserver())
+		if err != nil {
+			t.Fatal(err)
+		}
+		shut(t, c)
+	}
+	s.Await(t, func(st mcpfake.Stats) bool { return st.Sessions == 0 && st.Conns == 0 && st.Streams == 0 })
+	if st := s.Stats(); st.Opened != 50 || st.Phase(mcpfake.Delete) != 50 {
+		t.Errorf("%d sessions, %d DELETEs", st.Opened, st.Phase(mcpfake.Delete))
+	}
+}
+
+func TestCloseWaitsASecondForDelete(t *testing.T) {
+	for name, fault := range map[string]mcpfake.Fault{
+		"hang": mcpfake.Hang(), "405": mcpfake.Status(405, nil, ""), "reset": mcpfake.Reset(),
+	} {
+		s := mcpfake.New(t)
+		s.Fault(mcpfake.Delete, 1, fault)
+		c, _ := dial(t, config(t, s.URL()))
+		begun := time.Now()
+		shut(t, c)
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("%s: Close took %v", name, took)
+		}
+		s.Await(t, func(st mcpfake.Stats) bool { return st.Conns == 0 })
+	}
+}
+
+// Close gives up at the end of its context, and the work goes on.
+func TestCloseHonoursItsContext(t *testing.T) {
+	s := mcpfake.New(t)
+	s.Fault(mcpfake.Delete, 1, mcpfake.Hang())
+	c, _ := dial(t, config(t, s.URL()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Close(ctx); err == nil {
+		t.Error("Close had no time and succeeded")
+	}
+	shut(t, c)
+	s.Await(t, func(st mcpfake.Stats) bool { return st.Conns == 0 })
+	if n := s.Stats().Phase(mcpfake.Delete); n != 1 {
+		t.Errorf("%d DELETEs", n)
+	}
+}
+
+// A hung standing stream neither delays Dial nor Close.
+func TestAHungStreamDelaysNothing(t *testing.T) {
+	bothEras(t, func(t *testing.T, era mcpfake.Era) {
+		for name, fault := range map[string]mcpfake.Fault{"before headers": mcpfake.Hang(), "after": mcpfake.HangAfterHeaders()} {
+			s := mcpfake.New(t, mcpfake.WithEra(era))
+			s.Fault(mcpfake.Stream, mcpfake.Forever, fault)
+			c, _ := dial(t, config(t, s.URL()))
+			s.Await(t, func(st mcpfake.Stats) bool { return st.Hanging == 1 })
+			if _, err := c.Call(t.Context(), call("echo", `{}`)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			shut(t, c)
+			s.Await(t, func(st mcpfake.Stats) bool { return st.Conns == 0 })
+		}
+	})
+}
+
+// A lost stream is opened again, and what may have been missed is told.
+func TestLostStreamsAreOpenedAgain(t *testing.T) {
+	for _, reset := range []bool{true, false} {
+		bothEras(t, func(t *testing.T, era mcpfake.Era) {
+			s := mcpfake.New(t, mcpfake.WithEra(era))
+			clean(t, s)
+			_, watch := dial(t, config(t, s.URL()))
+			s.Await(t, func(st mcpfake.Stats) bool { return st.Streams == 1 })
+			s.DropStreams(reset)
+			await(t, "list_changed for what was missed", watch.changed)
+			s.Await(t, func(st mcpfake.Stats) bool { return st.Streams == 1 })
+			s.NotifyListChanged()
+			await(t, "list_changed", watch.changed)
+			if n := s.Stats().Phase(mcpfake.Stream); n != 2 {
+				t.Errorf("the stream was opened %d times", n)
+			}
+		})
+	}
+}
+
+// Streams are opened only where they can bring something.
+func TestStreamsThatCannotBringAnything(t *testing.T) {
+	cases := map[string][]mcpfake.Option{
+		"modern without listChanged": {mcpfake.WithEra(mcpfake.Modern), mcpfake.WithCapabilities(`{"tools":{}}`)},
+		"legacy without tools":       {mcpfake.WithCapabilities(`{"resources":{}}`)},
+	}
+	for name, opts := range cases {
+		s := mcpfake.New(t, opts...)
+		c, _ := dial(t, config(t, s.URL()))
+		if err := c.Probe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		shut(t, c)
+		if n := s.Stats().Phase(mcpfake.Stream); n != 0 {
+			t.Errorf("%s: %d streams", name, n)
+		}
+	}
+	for name, fault := range map[string]mcpfake.Fault{
+		"-32601": mcpfake.RPCStatus(404, -32601, "", ""), "json": mcpfake.RPC(-32601, "", ""), "500": mcpfake.Status(501, nil, ""),
+		"not granted": mcpfake.ContentType("text/event-stream",
+			`data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{}}}`+"\n\n"),
+		"refused on the stream": mcpfake.ContentType("text/event-stream",
+			`data: {"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no"}}`+"\n\n"),
+	} {
+		s := mcpfake.New(t, mcpfake.WithEra(mcpfake.Modern))
+		s.Fault(mcpfake.Stream, mcpfake.Forever, fault)
+		c, watch := dial(t, config(t, s.URL()))
+		s.Await(t, func(st mcpfake.Stats) bool { return st.Phase(mcpfake.Stream) == 1 })
+		if _, err := c.Call(t.Context(), call("echo", `{}`)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(watch.lost) != 0 {
+			t.Errorf("%s: lost", name)
+		}
+	}
+}
+
+func TestWhatServersSayOfThemselvesIsFitToShow(t *testing.T) {
+	s := mcpfake.New(t, mcpfake.WithServerInfo(
+		`{"name":"  a\u0000b\u202ec\u200d\n\ud83d\ude00\udb40\udc41  ","title":7,"version":"`+longText+`"}`))
+	c, _ := dial(t, config(t, s.URL()))
+	got := c.Info()
+	want := session.Info{Name: "abc\u200d \U0001F600", Version: longText[:256], ProtocolVersion: "2025-11-25", HasSessionID: true}
+	if got != want {
+		t.Errorf("info = %+v, want %+v", got, want)
+	}
+	s = mcpfake.New(t, mcpfake.WithServerInfo(`"x"`), mcpfake.WithCapabilities(`null`))
+	c, _ = dial(t, config(t, s.URL()))
+	if c.Info().Name != "" {
+		t.Errorf("info = %+v", c.Info())
+	}
+	if listing, err := c.List(t.Context()); err != nil || len(listing.Tools) == 0 {
+		t.Errorf("a server that says nothing of its capabilities may have tools: %v", err)
+	}
+}
+
+var longText = func() string {
+	text := make([]byte, 300)
+	for i := range text {
+		text[i] = 'v'
+	}
+	return string(text)
+}()
+
+// A panic in an observer, or anywhere below, is a failure and not a crash.
+func TestPanicsAreContained(t *testing.T) {
+	s := mcpfake.New(t)
+	d := dialer(t, config(t, s.URL()))
+	if _, err := d.Dial(t.Context(), nil); failureOf(t, err).Detail != "internal error" {
+		t.Errorf("error = %v", err)
+	}
+	s = mcpfake.New(t, mcpfake.WithEncoding(mcpfake.SSE))
+	c, _ := dial(t, config(t, s.URL()))
+	made := call("progress", `{"steps":1}`)
+	made.Progress = func(json.RawMessage) { panic(canary) }
+	_, err := c.Call(t.Context(), made)
+	want{failure.Unknown, failure.UnknownFailure, 0, true, "internal error"}.check(t, failureOf(t, err))
+	if _, err := c.Call(t.Context(), call("echo", `{}`)); err != nil {
+		t.Errorf("the next call failed: %v", err)
+	}
+}
