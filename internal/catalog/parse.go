@@ -44,6 +44,7 @@ func (r *reader) warn(kind WarningType, format string, args ...any) {
 
 // read turns one raw tool into what is published of it; false when nothing is.
 func (r *reader) read(raw json.RawMessage) (Tool, bool) {
+	r.json.Recycle() // of the tool before, only what was written is left
 	root, removed, err := r.json.Parse(raw)
 	if err != nil {
 		r.warn(InvalidTool, "entry %d of the list: %v", r.entry, err)

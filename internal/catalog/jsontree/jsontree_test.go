@@ -151,6 +151,21 @@ func TestParserIsReusable(t *testing.T) {
 	}
 }
 
+func TestRecycledMemoryHoldsTheNextTree(t *testing.T) {
+	var p jsontree.Parser
+	for i := range 100 {
+		p.Recycle()
+		want := fmt.Sprintf(`{"a":[%s],"b":%d}`, strings.TrimSuffix(strings.Repeat("1,", i), ","), i)
+		root, _, err := p.Parse([]byte(want))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(root.Append(nil)); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	}
+}
+
 func TestMembers(t *testing.T) {
 	root, err := jsontree.Parse([]byte(`{"b":{"x":1},"d":[1]}`))
 	if err != nil {
@@ -237,7 +252,8 @@ func TestReader(t *testing.T) {
 	}
 	var r jsontree.Reader
 	if r.Text(&root, "text") != "t" || r.OptionalText(&root, "text") != "t" || r.OptionalText(&root, "none") != "" ||
-		r.Int(&root, "n") != 7 || len(r.Items(&root, "list")) != 2 || r.Text(r.Object(&root, "object"), "in") != "x" || r.Bad {
+		r.Int(&root, "n") != 7 || len(r.Items(&root, "list")) != 2 ||
+		r.Text(r.Object(&root, "object"), "in") != "x" || r.Bad {
 		t.Error("a member was not read")
 	}
 	for what, read := range map[string]func(r *jsontree.Reader){

@@ -27,7 +27,8 @@ type Parser struct {
 	depth    int
 	repaired int
 	stack    []Member // members of containers that are still open
-	slab     []Member // where finished containers' members are cut from
+	chunk    []Member // where finished containers' members are kept
+	slab     []Member // the free end of chunk
 }
 
 // Parse reads one JSON value. It also returns how many characters were not valid Unicode and became U+FFFD.
@@ -148,11 +149,15 @@ func (p *Parser) member(kind Kind) (m Member, err error) {
 	return m, err
 }
 
-// cut copies members to memory of their own, taken from a slab to save allocations.
+// Recycle lets the next Parse use the memory of the trees read so far, which must not be used any more.
+func (p *Parser) Recycle() { p.slab = p.chunk }
+
+// cut copies members to memory of their own, taken from a chunk to save allocations.
 func (p *Parser) cut(members []Member) []Member {
-	const slab = 64
+	const least, most = 64, 4096
 	if len(p.slab) < len(members) {
-		p.slab = make([]Member, max(slab, len(members)))
+		p.chunk = make([]Member, max(least, len(members), min(most, 2*len(p.chunk))))
+		p.slab = p.chunk
 	}
 	n := copy(p.slab, members)
 	own := p.slab[:n:n]

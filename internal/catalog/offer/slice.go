@@ -46,6 +46,7 @@ func NewSlice(server Server, part string, tools []catalog.Tool) Slice {
 	slice := Slice{Server: server, Tools: make([]Tool, 0, len(tools))}
 	var parser jsontree.Parser
 	for _, tool := range tools {
+		parser.Recycle()
 		entry, _, err := parser.Parse(tool.Definition)
 		if err != nil || entry.Kind != jsontree.Object {
 			continue // not of a catalog
