@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -78,6 +79,18 @@ func (w *watcher) Lost(err error) {
 	w.lost = append(w.lost, err)
 }
 
+func (w *watcher) changes() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.changed
+}
+
+func (w *watcher) losses() []error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.lost)
+}
+
 // stand is a legacy session whose standing stream is served by a handler, in a bubble of its own time.
 type stand struct {
 	*watcher
@@ -93,6 +106,13 @@ func (s *stand) counts() (gets, posts int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.gets), s.posts
+}
+
+// times are those of the GETs.
+func (s *stand) times() []time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.gets)
 }
 
 // hold runs test while a stream is kept that get serves; n counts GETs from 1. post answers the ping.
@@ -148,6 +168,12 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
+// elapse lets the bubble's time pass, and everything happen that is due by then.
+func elapse(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // stay holds a response open.
 func stay(r *http.Request, d time.Duration) {
 	select {
@@ -180,9 +206,9 @@ func TestB15_WhatIsNoStreamIsAskedForOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			hold(t, func(_ int, w http.ResponseWriter, r *http.Request) { answer(w, r) }, pong, func(t *testing.T, s *stand) {
-				time.Sleep(10 * time.Minute) // the bubble's time
-				if gets, _ := s.counts(); gets != 1 || len(s.lost) != 0 || s.changed != 0 {
-					t.Errorf("%d GETs, lost %v, %d changes", gets, s.lost, s.changed)
+				elapse(10 * time.Minute)
+				if gets, _ := s.counts(); gets != 1 || len(s.losses()) != 0 || s.changes() != 0 {
+					t.Errorf("%d GETs, lost %v, %d changes", gets, s.losses(), s.changes())
 				}
 			})
 		})
@@ -200,18 +226,18 @@ func TestAForgottenSessionIsFoundByItsStream(t *testing.T) {
 		stay(r, 30*time.Second)
 	}
 	hold(t, open, status(404), func(t *testing.T, s *stand) {
-		time.Sleep(5 * time.Minute)
-		if len(s.lost) != 1 || !sessionLost(s.lost[0]) {
-			t.Errorf("lost = %v", s.lost)
+		elapse(5 * time.Minute)
+		if len(s.losses()) != 1 || !sessionLost(s.losses()[0]) {
+			t.Errorf("lost = %v", s.losses())
 		}
 		if gets, posts := s.counts(); gets != 2 || posts != 1 {
 			t.Errorf("%d GETs, %d POSTs", gets, posts)
 		}
 	})
 	hold(t, open, status(500), func(t *testing.T, s *stand) { // that says nothing about the session
-		time.Sleep(5 * time.Minute)
-		if gets, _ := s.counts(); gets != 2 || len(s.lost) != 0 {
-			t.Errorf("%d GETs, lost %v", gets, s.lost)
+		elapse(5 * time.Minute)
+		if gets, _ := s.counts(); gets != 2 || len(s.losses()) != 0 {
+			t.Errorf("%d GETs, lost %v", gets, s.losses())
 		}
 	})
 }
@@ -222,10 +248,10 @@ func TestAnIdleCutEveryMinuteForAnHour(t *testing.T) {
 		events(w, ": ok\n\n")
 		stay(r, time.Minute)
 	}, pong, func(t *testing.T, s *stand) {
-		time.Sleep(time.Hour)
+		elapse(time.Hour)
 		gets, _ := s.counts()
-		if gets < 57 || gets > 60 || s.changed != gets-1 || len(s.lost) != 0 {
-			t.Errorf("%d GETs, %d changes, lost %v", gets, s.changed, s.lost)
+		if gets < 57 || gets > 60 || s.changes() != gets-1 || len(s.losses()) != 0 {
+			t.Errorf("%d GETs, %d changes, lost %v", gets, s.changes(), s.losses())
 		}
 	})
 }
@@ -233,13 +259,13 @@ func TestAnIdleCutEveryMinuteForAnHour(t *testing.T) {
 // A stream that ends at once is opened again ever more slowly.
 func TestAStreamThatEndsAtOnceIsNoHotLoop(t *testing.T) {
 	hold(t, func(_ int, w http.ResponseWriter, _ *http.Request) { events(w, ": ok\n\n") }, pong, func(t *testing.T, s *stand) {
-		time.Sleep(time.Hour)
-		if gets, _ := s.counts(); gets < 50 || gets > 70 || len(s.lost) != 0 {
-			t.Errorf("%d GETs, lost %v", gets, s.lost)
+		elapse(time.Hour)
+		if gets, _ := s.counts(); gets < 50 || gets > 70 || len(s.losses()) != 0 {
+			t.Errorf("%d GETs, lost %v", gets, s.losses())
 		}
 		for i, gap := 1, time.Duration(0); i < 7; i++ {
 			last := gap
-			gap = s.gets[i] - s.gets[i-1]
+			gap = s.times()[i] - s.times()[i-1]
 			if gap < last || gap < time.Second || gap > 80*time.Second {
 				t.Errorf("gap %d = %v after %v", i, gap, last)
 			}
@@ -265,9 +291,9 @@ func TestTroubleWithTheStreamPasses(t *testing.T) {
 				}
 				<-r.Context().Done()
 			}, pong, func(t *testing.T, s *stand) {
-				time.Sleep(10 * time.Minute)
-				if gets, _ := s.counts(); gets != 7 || s.changed != 1 || len(s.lost) != 0 {
-					t.Errorf("%d GETs, %d changes, lost %v", gets, s.changed, s.lost)
+				elapse(10 * time.Minute)
+				if gets, _ := s.counts(); gets != 7 || s.changes() != 1 || len(s.losses()) != 0 {
+					t.Errorf("%d GETs, %d changes, lost %v", gets, s.changes(), s.losses())
 				}
 			})
 		})
@@ -284,14 +310,16 @@ func TestAStreamIsTold(t *testing.T) {
 			events(w, ": ok\n\n")
 			<-r.Context().Done()
 		}, pong, func(t *testing.T, s *stand) {
-			time.Sleep(time.Minute)
+			elapse(time.Minute)
 			if gets, _ := s.counts(); gets != 2 {
 				t.Fatalf("%d GETs", gets)
 			}
-			if gap := s.gets[1] - s.gets[0]; gap < 20*time.Second || gap > 25*time.Second {
+			if gap := s.times()[1] - s.times()[0]; gap < 20*time.Second || gap > 25*time.Second {
 				t.Errorf("opened again after %v", gap)
 			}
+			s.mu.Lock()
 			h := s.heads[1]
+			s.mu.Unlock()
 			if h.Get("Last-Event-Id") != "7" || h.Get("Mcp-Session-Id") != "sid" || h.Get("Accept") != "text/event-stream" ||
 				h.Get("Mcp-Protocol-Version") != "2025-11-25" {
 				t.Errorf("headers = %v", h)
@@ -308,9 +336,9 @@ func TestAStreamIsTold(t *testing.T) {
 			events(w, ": ok\n\n")
 			<-r.Context().Done()
 		}, pong, func(t *testing.T, s *stand) {
-			time.Sleep(5 * time.Minute)
-			if gets, _ := s.counts(); gets != 2 || s.gets[1] < 90*time.Second {
-				t.Errorf("GETs at %v", s.gets)
+			elapse(5 * time.Minute)
+			if gets, _ := s.counts(); gets != 2 || s.times()[1] < 90*time.Second {
+				t.Errorf("GETs at %v", s.times())
 			}
 		})
 	})
@@ -324,8 +352,8 @@ func TestAStreamIsTold(t *testing.T) {
 			<-r.Context().Done()
 		}, pong, func(t *testing.T, s *stand) {
 			synctest.Wait()
-			if _, posts := s.counts(); s.changed != 2 || posts != 1 { // the answer to the ping
-				t.Errorf("%d changes, %d POSTs", s.changed, posts)
+			if _, posts := s.counts(); s.changes() != 2 || posts != 1 { // the answer to the ping
+				t.Errorf("%d changes, %d POSTs", s.changes(), posts)
 			}
 		})
 	})
@@ -342,15 +370,15 @@ func TestNothingListensAnyMore(t *testing.T) {
 		s.net.mu.Lock()
 		s.net.refused = true
 		s.net.mu.Unlock()
-		time.Sleep(35 * time.Second)
-		if len(s.lost) != 0 {
-			t.Errorf("lost after less than three dials: %v", s.lost)
+		elapse(35 * time.Second)
+		if len(s.losses()) != 0 {
+			t.Errorf("lost after less than three dials: %v", s.losses())
 		}
-		time.Sleep(5 * time.Minute)
-		if len(s.lost) != 1 {
-			t.Fatalf("lost = %v", s.lost)
+		elapse(5 * time.Minute)
+		if len(s.losses()) != 1 {
+			t.Fatalf("lost = %v", s.losses())
 		}
-		if f := failure.Classify(s.lost[0]); f.Class != failure.Transport || f.Reason != failure.ConnectFailed || f.Sent {
+		if f := failure.Classify(s.losses()[0]); f.Class != failure.Transport || f.Reason != failure.ConnectFailed || f.Sent {
 			t.Errorf("failure = %+v", f)
 		}
 	})
@@ -363,16 +391,16 @@ func TestAPanicIsALostConnection(t *testing.T) {
 	}, pong, func(t *testing.T, s *stand) {
 		s.wire.run(func() { panic("CANARY") })
 		synctest.Wait()
-		if len(s.lost) != 1 || strings.Contains(s.lost[0].Error(), "CANARY") {
-			t.Fatalf("lost = %v", s.lost)
+		if len(s.losses()) != 1 || strings.Contains(s.losses()[0].Error(), "CANARY") {
+			t.Fatalf("lost = %v", s.losses())
 		}
-		if f := failure.Classify(s.lost[0]); f.Class != failure.Unknown {
+		if f := failure.Classify(s.losses()[0]); f.Class != failure.Unknown {
 			t.Errorf("failure = %+v", f)
 		}
 		s.wire.run(func() { panic("again") })
 		synctest.Wait()
-		if len(s.lost) != 1 {
-			t.Errorf("lost was told %d times", len(s.lost))
+		if len(s.losses()) != 1 {
+			t.Errorf("lost was told %d times", len(s.losses()))
 		}
 	})
 }
@@ -394,6 +422,6 @@ func TestRepliesAreBounded(t *testing.T) {
 		if _, posts := s.counts(); posts != maxReplies {
 			t.Errorf("%d replies on their way, want %d", posts, maxReplies)
 		}
-		time.Sleep(replyTimeout + time.Second)
+		elapse(replyTimeout + time.Second)
 	})
 }
