@@ -1,8 +1,8 @@
 // Package events tells people about transitions, by events.k8s.io Events on the object that had them.
 //
-// An Event is a value; kinds keep a file of constructors, one per thing that can happen, made from Normal and Warning. A
-// Recorder emits it unless it repeats the last one of its action on that object, so that a fault that is met again and
-// again is told once, and a recovery, or another fault, is told.
+// An Event is a value; kinds keep a file of constructors, one per thing that can happen, made from Normal and Warning.
+// A Recorder emits it unless it repeats the last one of its action on that object, so that a fault that is met again
+// and again is told once, and a recovery, or another fault, is told.
 //
 // Invariants:
 //   - Two events of one object and action in a row differ in type, reason or message.

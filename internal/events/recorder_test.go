@@ -23,6 +23,7 @@ type sink struct {
 	said []string
 }
 
+//nolint:revive // the signature is client-go's
 func (s *sink) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

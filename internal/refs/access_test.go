@@ -14,7 +14,7 @@ import (
 func TestAnyMissingVerbIsDeniedBeforeAnythingIsListed(t *testing.T) {
 	for _, verb := range needed {
 		t.Run(verb, func(t *testing.T) {
-			inWorld(t, func(w *world) {
+			inWorld(t, func(t *testing.T, w *world) {
 				w.refuse(verb + " secrets agents")
 				w.run()
 				if w.tracker.Denied("agents", Secret) {
@@ -37,7 +37,7 @@ func TestAnyMissingVerbIsDeniedBeforeAnythingIsListed(t *testing.T) {
 }
 
 func TestDeniedAccessIsAskedForEveryRecheckAndWakesOnceWhenGranted(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.refuse("list secrets agents")
 		for _, name := range []string{"a", "b", "c"} {
 			w.tracker.Track(named("agents", name), []Ref{secretRef("agents", name)})
@@ -69,7 +69,7 @@ func TestDeniedAccessIsAskedForEveryRecheckAndWakesOnceWhenGranted(t *testing.T)
 }
 
 func TestDeniedScopeThatNobodyNeedsIsNotAskedFor(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.refuse(verbs("secrets", "agents")...)
 		w.run()
 		w.tracker.Track(named("agents", "github"), []Ref{secretRef("agents", "gh")})
@@ -88,7 +88,7 @@ func TestDeniedScopeThatNobodyNeedsIsNotAskedFor(t *testing.T) {
 }
 
 func TestDenialOfOneNamespaceLeavesOthersAlone(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.refuse(verbs("secrets", "closed")...)
 		w.run()
 		w.tracker.Track(named("closed", "github"), []Ref{secretRef("closed", "gh")})
@@ -101,7 +101,7 @@ func TestDenialOfOneNamespaceLeavesOthersAlone(t *testing.T) {
 
 // The review may allow what the request is then refused: another replica of the API server, another moment.
 func TestRefusedListIsDeniedAndNotTriedInALoop(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.brokenReviews = true
 		w.refuse("list secrets agents")
 		w.run()
@@ -126,7 +126,7 @@ func TestRefusedListIsDeniedAndNotTriedInALoop(t *testing.T) {
 }
 
 func TestReviewWithoutAnAnswerDoesNotHoldTheWatchUp(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.brokenReviews = true
 		w.run()
 		w.tracker.Track(named("agents", "github"), []Ref{secretRef("agents", "gh")})
@@ -138,7 +138,7 @@ func TestReviewWithoutAnAnswerDoesNotHoldTheWatchUp(t *testing.T) {
 }
 
 func TestListThatFailsOtherwiseIsTriedAgain(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.metadata.PrependReactor("list", "*", w.failOnce())
 		w.run()
 		w.tracker.Track(named("agents", "github"), []Ref{secretRef("agents", "gh")})
@@ -152,13 +152,15 @@ func TestListThatFailsOtherwiseIsTriedAgain(t *testing.T) {
 }
 
 func TestRefusedReadDeniesAndWakesAllReferrers(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.run()
 		gh := secretRef("agents", "gh")
 		w.tracker.Track(named("agents", "github"), []Ref{gh})
 		w.tracker.Track(named("agents", "exa"), []Ref{secretRef("agents", "exa")})
 		w.wakes()
 
+		time.Sleep(3*defaultRecheck + time.Second) // between two rechecks
+		reviewed := w.reviewed("agents")
 		w.refuse("get secrets agents")
 		_, err := w.tracker.Read(t.Context(), gh)
 		want := AccessDeniedError{Kind: Secret, Namespace: "agents", Grant: GrantCommand(identity, "agents")}
@@ -166,6 +168,9 @@ func TestRefusedReadDeniesAndWakesAllReferrers(t *testing.T) {
 			t.Fatalf("read = %v, want %v", err, want)
 		}
 		w.expectWakes("refused", map[string]int{"agents/github": 1, "agents/exa": 1})
+		if got := w.reviewed("agents") - reviewed; got != 0 {
+			t.Fatalf("asked %d times before the next recheck, want 0", got)
+		}
 
 		w.kube.ClearActions()
 		if _, err := w.tracker.Read(t.Context(), gh); !errors.Is(err, want) {
@@ -190,7 +195,7 @@ func TestRefusedReadDeniesAndWakesAllReferrers(t *testing.T) {
 
 // A request that was under way when access was revoked and granted again brings old news.
 func TestRefusalOfAnEarlierRoundIsIgnored(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.run()
 		gh := secretRef("agents", "gh")
 		w.tracker.Track(named("agents", "github"), []Ref{gh})

@@ -9,8 +9,8 @@
 //
 // Access is a state, not an error. Before an informer starts, get, list and watch are asked by a
 // SelfSubjectAccessReview. A refusal, or a 403 to any later request, makes the (namespace, kind) denied: its referrers
-// are woken, Read refuses without asking, and every Recheck the question is put again. Once it is granted, the referrers
-// are woken once, when the watch stands.
+// are woken, Read refuses without asking, and every Recheck the question is put again. Once it is granted, the
+// referrers are woken once, when the watch stands.
 //
 // Invariants:
 //   - Track, Denied and Wake never wait for the API server. Read is one get, bounded by its context.
@@ -22,7 +22,7 @@
 //
 // Trade-offs: a revocation does not end a watch that stands, since the API server does not ask again. It is noticed by
 // the next Read, or by the next watch (the API server ends one after 5 to 10 minutes), whichever is first; asking about
-// every granted namespace all the time would cost more than that is worth. Grace is counted in steps of Recheck, so that
-// one ticker serves all namespaces. A permission limited to single names (resourceNames) is not enough: it cannot
-// be watched.
+// every granted namespace all the time would cost more than that is worth. Grace is counted in steps of Recheck, so
+// that one ticker serves all namespaces. A permission limited to single names (resourceNames) is not enough: our
+// watch is of the whole namespace.
 package refs

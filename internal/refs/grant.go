@@ -14,8 +14,8 @@ import (
 // readerRole is the shipped ClusterRole, and the name of the RoleBinding that grants it.
 const readerRole = "mooring-secret-reader"
 
-// serviceAccountPrefix begins the user names of service accounts; "<namespace>:<name>" follows, which is also how kubectl
-// wants them.
+// serviceAccountPrefix begins the user names of service accounts; "<namespace>:<name>" follows, which is also how
+// kubectl wants them.
 const serviceAccountPrefix = "system:serviceaccount:"
 
 // GrantCommand returns the kubectl command that lets identity, a user name as the API server knows it, read Secrets and

@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// newInformer returns an informer over the scope's metadata that belongs to one round, and a channel that is closed when
-// its first list was told. It was not started, so nothing that is set here can fail.
+// newInformer returns an informer over the scope's metadata that belongs to one round, and a channel that is closed
+// when its first list was told. It was not started, so nothing that is set here can fail.
 func (w *watch) newInformer(r *round) (informer cache.SharedIndexInformer, synced <-chan struct{}) {
 	informer = metadatainformer.NewFilteredMetadataInformer(w.tracker.metadata,
 		w.scope.kind.groupVersionResource(), w.scope.namespace, 0, cache.Indexers{}, w.listOptions).Informer()

@@ -42,7 +42,7 @@ func filled(w *world) {
 }
 
 func TestReadReturnsTheLiveValueOfEitherKind(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		filled(w)
 		for ref, want := range map[Ref]string{
 			{Secret, "agents", "gh", "token"}:     canary,
@@ -62,7 +62,7 @@ func TestReadReturnsTheLiveValueOfEitherKind(t *testing.T) {
 }
 
 func TestReadKeysTakesAllFromOneVersion(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		filled(w)
 		w.kube.ClearActions()
 		values, err := w.tracker.ReadKeys(t.Context(), Ref{Kind: Secret, Namespace: "agents", Name: "gh"}, "user", "token")
@@ -76,7 +76,7 @@ func TestReadKeysTakesAllFromOneVersion(t *testing.T) {
 }
 
 func TestReadSaysWhatIsMissing(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		filled(w)
 		for name, test := range map[string]struct {
 			ref  Ref
@@ -105,7 +105,7 @@ func TestReadSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestReadPassesOtherErrorsOn(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		filled(w)
 		w.kube.PrependReactor("get", "secrets", w.failOnce())
 		_, err := w.tracker.Read(t.Context(), secretRef("agents", "gh"))
@@ -116,7 +116,7 @@ func TestReadPassesOtherErrorsOn(t *testing.T) {
 }
 
 func TestRefusedReadOfWhatNobodyTracksIsOnlyAnError(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.refuse("get secrets agents")
 		_, err := w.tracker.Read(t.Context(), secretRef("agents", "gh"))
 		if denied, ok := errors.AsType[AccessDeniedError](err); !ok || denied.Namespace != "agents" || denied.Kind != Secret {
@@ -129,7 +129,7 @@ func TestRefusedReadOfWhatNobodyTracksIsOnlyAnError(t *testing.T) {
 }
 
 func TestIdentityIsWhatTheServerKnowsUsBy(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.kube.PrependReactor("create", "selfsubjectreviews",
 			func(clienttesting.Action) (bool, runtime.Object, error) {
 				return true, &authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{

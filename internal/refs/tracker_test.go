@@ -1,19 +1,22 @@
 package refs
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 )
 
 func TestChangesWakeOnlyThoseThatReferToTheName(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		gh, other := secretRef("agents", "gh"), secretRef("agents", "other")
 		w.tracker.Track(named("agents", "github"), []Ref{gh})
 		w.tracker.Track(named("agents", "mirror"), []Ref{gh, other})
@@ -35,7 +38,7 @@ func TestChangesWakeOnlyThoseThatReferToTheName(t *testing.T) {
 }
 
 func TestFirstListWakesEachReferrerOnceWhateverItHolds(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		gh, other := secretRef("agents", "gh"), secretRef("agents", "other")
 		w.put(gh, "1")
 		w.put(other, "1")
@@ -47,7 +50,7 @@ func TestFirstListWakesEachReferrerOnceWhateverItHolds(t *testing.T) {
 }
 
 func TestOneWatchServesANamespaceAndKind(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.run()
 		for _, name := range []string{"a", "b", "c"} {
 			w.tracker.Track(named("agents", name), []Ref{secretRef("agents", name)})
@@ -65,7 +68,7 @@ func TestOneWatchServesANamespaceAndKind(t *testing.T) {
 }
 
 func TestTrackReplacesWhatWasDeclared(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.run()
 		before, after := secretRef("agents", "before"), secretRef("agents", "after")
 		owner := named("agents", "github")
@@ -89,7 +92,7 @@ func TestTrackReplacesWhatWasDeclared(t *testing.T) {
 }
 
 func TestTwoKeysOfOneSecretAreOneReference(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.run()
 		token, user := secretRef("agents", "gh"), secretRef("agents", "gh")
 		user.Key = "user"
@@ -101,8 +104,29 @@ func TestTwoKeysOfOneSecretAreOneReference(t *testing.T) {
 	})
 }
 
+func TestWatchEndsAfterGrace(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		watches := w.takeWatches()
+		w.run()
+		w.tracker.Track(named("agents", "github"), []Ref{secretRef("agents", "gh")})
+		w.wakes()
+		taken := <-watches
+		w.tracker.Track(named("agents", "github"), nil)
+		time.Sleep(defaultGrace - time.Second)
+		synctest.Wait()
+		if taken.IsStopped() {
+			t.Fatal("watch ended within grace")
+		}
+		time.Sleep(defaultRecheck + time.Second)
+		synctest.Wait()
+		if !taken.IsStopped() {
+			t.Fatal("watch goes on after grace")
+		}
+	})
+}
+
 func TestWatchOutlivesItsLastReferenceByGrace(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.run()
 		owner, gh := named("agents", "github"), secretRef("agents", "gh")
 		w.tracker.Track(owner, []Ref{gh})
@@ -138,13 +162,8 @@ func TestWatchOutlivesItsLastReferenceByGrace(t *testing.T) {
 
 // A watch that breaks is listed again. What did not change in between is no news.
 func TestListAfterABrokenWatchWakesOnlyForChanges(t *testing.T) {
-	inWorld(t, func(w *world) {
-		watches := make(chan *apiwatch.RaceFreeFakeWatcher, 10)
-		w.metadata.PrependWatchReactor("secrets", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
-			watcher := apiwatch.NewRaceFreeFake()
-			watches <- watcher
-			return true, watcher, nil
-		})
+	inWorld(t, func(t *testing.T, w *world) {
+		watches := w.takeWatches()
 		same, changed, gone := secretRef("agents", "same"), secretRef("agents", "changed"), secretRef("agents", "gone")
 		for _, ref := range []Ref{same, changed, gone} {
 			w.put(ref, "1")
@@ -163,7 +182,7 @@ func TestListAfterABrokenWatchWakesOnlyForChanges(t *testing.T) {
 }
 
 func TestRunEndsEverythingAndIsForOnce(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.refuse("list secrets closed")
 		w.run()
 		w.tracker.Track(named("agents", "github"), []Ref{secretRef("agents", "gh")})
@@ -178,6 +197,35 @@ func TestRunEndsEverythingAndIsForOnce(t *testing.T) {
 		w.expectWakes("after the end", map[string]int{})
 		if lists, _ := w.requests("later"); lists != 0 {
 			t.Fatalf("%d lists after the end, want none", lists)
+		}
+	})
+}
+
+func TestRunWaitsForWhatItStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, answer := make(chan struct{}), make(chan struct{})
+		kube := kubefake.NewClientset()
+		kube.PrependReactor("create", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+			close(asked)
+			<-answer // a request that does not heed its context
+			return true, nil, forbidden("secrets")
+		})
+		tracker := New(Options{Kube: kube, Wake: func(types.NamespacedName) {}})
+		tracker.Track(named("agents", "github"), []Ref{secretRef("agents", "gh")})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- tracker.Run(ctx) }()
+		<-asked
+		cancel()
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Fatal("run returned while a request was under way")
+		default:
+		}
+		close(answer)
+		if err := <-ended; err != nil {
+			t.Fatalf("run: %v", err)
 		}
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -42,7 +43,7 @@ type world struct {
 }
 
 // inWorld runs a test in a bubble and ends the Tracker after it. A goroutine that outlives Run fails the test.
-func inWorld(t *testing.T, test func(w *world)) {
+func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		scheme := metadatafake.NewTestScheme()
@@ -61,7 +62,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 		w.kube.PrependReactor("get", "*", w.authorize)
 		w.metadata.PrependReactor("list", "*", w.authorize)
 		w.tracker = New(Options{Kube: w.kube, Metadata: w.metadata, Wake: w.wake, Identity: identity})
-		test(w)
+		test(t, w)
 		if w.stop != nil {
 			w.stop()
 		}
@@ -165,6 +166,17 @@ func (w *world) requests(namespace string) (lists, watches int) {
 		}
 	}
 	return lists, watches
+}
+
+// takeWatches gives the test the watches of Secrets, which then tell only what the test has them tell.
+func (w *world) takeWatches() <-chan *apiwatch.RaceFreeFakeWatcher {
+	watches := make(chan *apiwatch.RaceFreeFakeWatcher, 10)
+	w.metadata.PrependWatchReactor("secrets", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
+		watcher := apiwatch.NewRaceFreeFake()
+		watches <- watcher
+		return true, watcher, nil
+	})
+	return watches
 }
 
 // put creates or changes an object as the metadata watch sees it.
