@@ -88,7 +88,7 @@ func TestDeniedScopeThatNobodyNeedsIsNotAskedFor(t *testing.T) {
 }
 
 func TestDenialOfOneNamespaceLeavesOthersAlone(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.refuse(verbs("secrets", "closed")...)
 		w.run()
 		w.tracker.Track(named("closed", "github"), []Ref{secretRef("closed", "gh")})

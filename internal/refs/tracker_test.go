@@ -16,7 +16,7 @@ import (
 )
 
 func TestChangesWakeOnlyThoseThatReferToTheName(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		gh, other := secretRef("agents", "gh"), secretRef("agents", "other")
 		w.tracker.Track(named("agents", "github"), []Ref{gh})
 		w.tracker.Track(named("agents", "mirror"), []Ref{gh, other})
@@ -38,7 +38,7 @@ func TestChangesWakeOnlyThoseThatReferToTheName(t *testing.T) {
 }
 
 func TestFirstListWakesEachReferrerOnceWhateverItHolds(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		gh, other := secretRef("agents", "gh"), secretRef("agents", "other")
 		w.put(gh, "1")
 		w.put(other, "1")
@@ -92,7 +92,7 @@ func TestTrackReplacesWhatWasDeclared(t *testing.T) {
 }
 
 func TestTwoKeysOfOneSecretAreOneReference(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.run()
 		token, user := secretRef("agents", "gh"), secretRef("agents", "gh")
 		user.Key = "user"
@@ -162,7 +162,7 @@ func TestWatchOutlivesItsLastReferenceByGrace(t *testing.T) {
 
 // A watch that breaks is listed again. What did not change in between is no news.
 func TestListAfterABrokenWatchWakesOnlyForChanges(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		watches := w.takeWatches()
 		same, changed, gone := secretRef("agents", "same"), secretRef("agents", "changed"), secretRef("agents", "gone")
 		for _, ref := range []Ref{same, changed, gone} {
