@@ -16,6 +16,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/refs"
@@ -31,7 +32,7 @@ type Dependencies struct {
 	// References follows Secrets and ConfigMaps; it wakes Servers.
 	References *refs.Tracker
 	// Dial makes a dialer for an endpoint; it does no I/O.
-	Dial func(mcpserver.Endpoint) (session.Dialer, error)
+	Dial func(endpoint.Config) (session.Dialer, error)
 	// CheckHost tells why a host[:port] is never dialled for an object of the namespace.
 	CheckHost func(namespace, host string) error
 	Metrics   *metrics.Metrics

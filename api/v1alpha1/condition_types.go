@@ -28,8 +28,8 @@ const (
 	// ReasonServerError, ReasonDNSError, ReasonConnectFailed, ReasonConnectionLost, ReasonProcessExited,
 	// ReasonConnectTimeout, ReasonListToolsTimeout, ReasonCallTimeout, ReasonNotMCP, ReasonEndpointNotFound,
 	// ReasonUnsupportedProtocolVersion, ReasonTLSVerificationFailed, ReasonRedirectRefused,
-	// ReasonAddressNotAllowed, ReasonProtocolError, ReasonSessionFlapping, ReasonUnknownFailure,
-	// ReasonWorkloadUnavailable.
+	// ReasonAddressNotAllowed, ReasonProtocolError, ReasonSessionFlapping, ReasonCatalogTooLarge,
+	// ReasonUnknownFailure, ReasonWorkloadUnavailable.
 	ConditionConnected = "Connected"
 
 	// ConditionCatalogPublished is True when the catalog that the server listed under the present configuration is

@@ -47,7 +47,7 @@ func (c *catalogs) drop(key session.Key) {
 type seenCatalog struct {
 	limiter *rate.Limiter
 	view    *view
-	decoded struct{ version, digest, hash string }
+	decoded struct{ version, hash string }
 }
 
 // delay is how long a write must wait; a first publication never does.

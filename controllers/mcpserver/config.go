@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -19,24 +20,18 @@ func (r *Reconciler) sessionConfig(s *scope) (session.Config, error) {
 	return session.Config{
 		Generation:      s.server.Generation,
 		Dialer:          dialer,
-		Connection:      s.endpoint.fingerprint(),
+		Connection:      s.endpoint.Fingerprint(),
 		Catalog:         s.hash,
-		Wake:            secret.Fingerprint(fmt.Sprint(s.server.Generation), s.endpoint.fingerprint()),
+		Wake:            secret.Fingerprint(fmt.Sprint(s.server.Generation), s.endpoint.Fingerprint()),
 		Reconnect:       s.server.Annotations[v1alpha1.AnnotationReconnect],
-		Address:         hostOf(s.endpoint.URL.Reveal()),
+		Address:         s.endpoint.Address(),
 		Restore:         restored(s),
-		Timeouts:        timeouts(spec),
+		Timeouts:        endpoint.Timeouts(spec),
 		Recovery:        recovery(spec),
 		Calls:           session.Calls{MaxConcurrent: spec.MaxConcurrent(), IdleTimeout: spec.IdleTimeout()},
 		HealthInterval:  spec.HealthInterval(),
 		RefreshInterval: spec.RefreshInterval(),
 	}, nil
-}
-
-func timeouts(spec *v1alpha1.MCPServerSpec) session.Timeouts {
-	return session.Timeouts{
-		Connect: spec.ConnectTimeout(), List: spec.ListTimeout(), Call: spec.CallTimeout(), CallMax: spec.CallMax(),
-	}
 }
 
 // recovery translates the API's "0s", never probe, into the supervisor's negative.

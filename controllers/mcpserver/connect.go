@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -41,12 +42,12 @@ func (r *Reconciler) tellConnected(s *scope) {
 	const condition = v1alpha1.ConditionConnected
 	switch {
 	case s.snapshot.State == session.Connected:
-		s.say.True(condition, v1alpha1.ReasonConnected, "connected to "+target(&s.server.Spec))
+		s.say.True(condition, v1alpha1.ReasonConnected, "connected to "+endpoint.Target(&s.server.Spec))
 	case s.snapshot.Fault != nil && s.snapshot.State != session.Connecting:
 		s.say.False(condition, string(s.snapshot.Fault.Reason), s.faultMessage(s.snapshot.Fault))
 	case s.sameGeneration() && meta.FindStatusCondition(s.server.Status.Conditions, condition) != nil:
 	default:
-		s.say.Unknown(condition, v1alpha1.ReasonConnecting, "connecting to "+target(&s.server.Spec))
+		s.say.Unknown(condition, v1alpha1.ReasonConnecting, "connecting to "+endpoint.Target(&s.server.Spec))
 	}
 	tellQuarantined(s)
 	tellRetired(s)
@@ -79,7 +80,7 @@ func tellRetired(s *scope) {
 			"mooring.dev/reconnect, tries at once")
 	}
 	if s.snapshot.Retirement == session.Refused || s.snapshot.NextAttempt.IsZero() {
-		s.stall = &refusal{reason: reason, message: s.faultMessage(s.snapshot.Fault), final: true}
+		s.stall = &endpoint.Refusal{Reason: reason, Message: s.faultMessage(s.snapshot.Fault), Final: true}
 	}
 }
 
@@ -91,5 +92,5 @@ func (s *scope) faultMessage(fault *session.Fault) string {
 		former.Reason == string(fault.Reason) {
 		return former.Message
 	}
-	return failure.Message(fault.Failure, target(&s.server.Spec))
+	return failure.Message(fault.Failure, endpoint.Target(&s.server.Spec))
 }

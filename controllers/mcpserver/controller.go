@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -13,13 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/refs"
-	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -49,8 +51,7 @@ type Sessions interface {
 type References interface {
 	// Track declares all references of an owner; none forgets it.
 	Track(owner types.NamespacedName, references []refs.Ref)
-	// Read reads one value live.
-	Read(ctx context.Context, reference refs.Ref) (secret.Value, error)
+	endpoint.Values
 }
 
 // Reconciler keeps one MCPServer's session, status and catalog.
@@ -63,7 +64,7 @@ type Reconciler struct {
 	Sessions   Sessions
 	References References
 	// Dial makes a dialer for an endpoint; it does no I/O.
-	Dial func(Endpoint) (session.Dialer, error)
+	Dial func(endpoint.Config) (session.Dialer, error)
 	// CheckHost tells why a host[:port] in a URL is never dialled for an object of the namespace; nil when that is
 	// only known once the name is resolved.
 	CheckHost func(namespace, host string) error
@@ -109,6 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return ctrl.Result{}, err
 		}
 	}
+	log.FromContext(ctx).V(1).Info("pass", "state", s.snapshot.State, "settled", s.snapshot.Settled)
 	return s.requeue, r.finish(ctx, s)
 }
 
@@ -171,4 +173,16 @@ func (r *Reconciler) release(key session.Key) {
 	r.Sessions.Forget(key)
 	r.catalogs.drop(key)
 	r.Events.Forget(types.UID(key))
+}
+
+// conflictDelay is how long a pass whose status write met a newer version of the object waits before it looks again.
+// The newer version normally wakes the controller before that.
+const conflictDelay = 500 * time.Millisecond
+
+// conflictRecheck is how often it is looked whether somebody else's object still has the name of ours.
+const conflictRecheck = time.Minute
+
+// specOrAnnotationsChanged lets through what a person changed: our own status writes do not wake us.
+func specOrAnnotationsChanged() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }

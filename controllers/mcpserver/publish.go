@@ -8,8 +8,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
 )
 
 // publish writes the last good list into the catalog ConfigMap when it differs from what stands there, and sets
@@ -26,15 +28,15 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	}
 	err = r.renew(ctx, s, stored)
 	s.stored = stored.good(s.hash)
-	var refused *refusal
+	var refused *endpoint.Refusal
 	switch {
 	case errors.Is(err, errSuperseded):
 		s.requeue.RequeueAfter = conflictDelay
 	case errors.As(err, &refused):
-		if refused.final || !s.stored {
-			s.stall = &refusal{refused.reason, refused.message, true}
+		if refused.Final || !s.stored {
+			s.stall = &endpoint.Refusal{Reason: refused.Reason, Message: refused.Message, Final: true}
 		}
-		s.say.False(v1alpha1.ConditionCatalogPublished, refused.reason, refused.message+keptNote(s))
+		s.say.False(v1alpha1.ConditionCatalogPublished, refused.Reason, refused.Message+keptNote(s))
 		return nil
 	case err != nil:
 		return err
@@ -46,9 +48,10 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 // renew brings the ConfigMap in line with the last good list. It returns a refusal for what a person must mend.
 func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog) error {
 	if stored.foreign {
-		return &refusal{v1alpha1.ReasonNameConflict, fmt.Sprintf(
+		s.requeue.RequeueAfter = conflictRecheck // what is not ours is not watched
+		return &endpoint.Refusal{Reason: v1alpha1.ReasonNameConflict, Final: true, Message: fmt.Sprintf(
 			"ConfigMap %q exists and does not belong to this MCPServer; rename one of them, or delete the ConfigMap",
-			stored.name), true}
+			stored.name)}
 	}
 	if s.snapshot.Listing == nil || s.snapshot.EmptyUnconfirmed {
 		return nil
@@ -65,13 +68,13 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog)
 	}
 	encoded, err := document.Encode()
 	if errors.Is(err, catalog.ErrTooLarge) {
-		return &refusal{reason: v1alpha1.ReasonCatalogTooLarge, message: "the server's tools do not fit into a " +
+		return &endpoint.Refusal{Reason: v1alpha1.ReasonCatalogTooLarge, Message: "the server's tools do not fit into a " +
 			"ConfigMap (900 KiB compressed); have the server offer fewer or smaller tools"}
 	}
 	if err != nil {
 		return fmt.Errorf("catalog: %w", err)
 	}
-	if string(document.Catalog.Digest) != stored.digest || s.hash != stored.hash {
+	if !stored.same(encoded, s.server.UID) {
 		if delay := seen.delay(stored.exists); delay > 0 {
 			s.requeue.RequeueAfter = delay
 			return nil
@@ -79,7 +82,7 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog)
 		if err := r.writeCatalog(ctx, s, stored, encoded); err != nil {
 			return err
 		}
-		stored.exists, stored.digest, stored.hash = true, string(document.Catalog.Digest), s.hash
+		stored.exists, stored.hash = true, s.hash
 	}
 	seen.view = newView(s, stored, &document.Catalog, encoded.Encoding)
 	seen.view.tell(s)
@@ -130,9 +133,9 @@ func tellPublished(s *scope, stored *storedCatalog) {
 	listing, fault := s.snapshot.Listing, s.snapshot.ListFault
 	switch {
 	case fault != nil:
-		reason := v1alpha1.ReasonListToolsFailed
-		if fault.Class == failure.Timeout {
-			reason = v1alpha1.ReasonListToolsTimeout
+		reason := listReason(fault)
+		if reason == v1alpha1.ReasonCatalogTooLarge && !s.stored {
+			s.stall = &endpoint.Refusal{Reason: reason, Message: s.faultMessage(fault), Final: true}
 		}
 		s.say.False(condition, reason, s.faultMessage(fault)+keptNote(s))
 	case s.snapshot.EmptyUnconfirmed:
@@ -145,6 +148,18 @@ func tellPublished(s *scope, stored *storedCatalog) {
 	default:
 		s.say.Unknown(condition, v1alpha1.ReasonAwaitingConnection,
 			"the tools are listed once the server is connected")
+	}
+}
+
+// listReason is the word for a list that failed.
+func listReason(fault *session.Fault) string {
+	switch {
+	case fault.Reason == failure.CatalogTooLarge:
+		return v1alpha1.ReasonCatalogTooLarge
+	case fault.Class == failure.Timeout:
+		return v1alpha1.ReasonListToolsTimeout
+	default:
+		return v1alpha1.ReasonListToolsFailed
 	}
 }
 

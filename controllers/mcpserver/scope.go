@@ -5,6 +5,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/conditions"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -21,9 +22,9 @@ type scope struct {
 	hash           string // the config hash
 
 	// resolve sets these.
-	endpoint *Endpoint // nil when the server is disabled or not accepted
+	endpoint *endpoint.Config // nil when the server is disabled or not accepted
 	filter   catalog.Filter
-	stall    *refusal // why waiting will not help; connect and publish set it too
+	stall    *endpoint.Refusal // why waiting will not help; connect and publish set it too
 
 	// connect sets these.
 	snapshot session.Snapshot
@@ -34,20 +35,10 @@ type scope struct {
 	requeue ctrl.Result
 }
 
-// refusal is a mistake or a fault that a person must mend: it becomes a condition, never an error of Reconcile.
-type refusal struct {
-	reason, message string
-	// final means that waiting will not help.
-	final bool
-}
-
-// Error makes a refusal travel as an error inside one phase.
-func (r *refusal) Error() string { return r.message }
-
 func newScope(name types.NamespacedName, server *v1alpha1.MCPServer) *scope {
 	s := &scope{name: name, key: session.Key(server.UID), server: server.DeepCopy(), before: server}
 	s.say = conditions.For(s.server, &s.server.Status.Conditions)
-	s.hash = configHash(&server.Spec)
+	s.hash = endpoint.Hash(&server.Spec)
 	return s
 }
 

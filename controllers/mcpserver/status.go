@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/conditions"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -16,14 +17,14 @@ import (
 // snapshot.
 func summarise(s *scope) {
 	s.server.Status.ObservedGeneration = s.server.Generation
-	s.server.Status.Transport = transportOf(&s.server.Spec)
+	s.server.Status.Transport = endpoint.Transport(&s.server.Spec)
 	s.server.Status.Session = sessionStatus(s)
 	s.server.Status.Server = serverStatus(s)
 	acknowledgeReconnect(s)
 	switch {
 	case s.stall != nil:
-		s.say.False(v1alpha1.ConditionReady, s.stall.reason, s.stall.message)
-		s.say.Stall(s.stall.reason, s.stall.message)
+		s.say.False(v1alpha1.ConditionReady, s.stall.Reason, s.stall.Message)
+		s.say.Stall(s.stall.Reason, s.stall.Message)
 	case s.server.Spec.Disabled:
 		s.say.True(v1alpha1.ConditionReady, v1alpha1.ReasonDisabled,
 			"the server is disabled: its declaration is kept, no session is held")

@@ -26,8 +26,18 @@ type storedCatalog struct {
 	name, version string
 	exists        bool
 	// foreign: an object of this name is not ours to write.
-	foreign      bool
-	digest, hash string // empty when the data is not what it should be
+	foreign bool
+	hash    string // empty when the data is not what it should be
+	object  *corev1.ConfigMap
+}
+
+// same tells whether this very content stands under the present owner.
+func (c *storedCatalog) same(encoded catalog.Encoded, uid types.UID) bool {
+	if !c.exists || !encoded.Same(c.object.Data, c.object.BinaryData) {
+		return false
+	}
+	owner := metav1.GetControllerOf(c.object)
+	return owner != nil && owner.UID == uid
 }
 
 // good tells whether a catalog listed under this config hash stands.
@@ -52,10 +62,10 @@ func (r *Reconciler) loadCatalog(ctx context.Context, s *scope) (*storedCatalog,
 	if err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
-	stored.exists, stored.version = true, object.ResourceVersion
+	stored.exists, stored.version, stored.object = true, object.ResourceVersion, object
 	stored.foreign = !ours(object, s.name.Name)
 	if !stored.foreign {
-		stored.digest, stored.hash = r.catalogs.of(s.key).decode(object)
+		stored.hash = r.catalogs.of(s.key).decode(object)
 	}
 	return stored, nil
 }
@@ -71,15 +81,15 @@ func ours(object *corev1.ConfigMap, server string) bool {
 	return err == nil && version.Group == v1alpha1.GroupVersion.Group
 }
 
-// decode returns the digest and config hash of a stored catalog, proving it once for each version of the object.
-func (c *seenCatalog) decode(object *corev1.ConfigMap) (digest, hash string) {
+// decode returns the config hash of a stored catalog, proving it once for each version of the object.
+func (c *seenCatalog) decode(object *corev1.ConfigMap) (hash string) {
 	if c.decoded.version != object.ResourceVersion {
-		c.decoded.version, c.decoded.digest, c.decoded.hash = object.ResourceVersion, "", ""
+		c.decoded.version, c.decoded.hash = object.ResourceVersion, ""
 		if document, err := catalog.Decode(object.Data, object.BinaryData); err == nil {
-			c.decoded.digest, c.decoded.hash = string(document.Catalog.Digest), document.ConfigHash
+			c.decoded.hash = document.ConfigHash
 		}
 	}
-	return c.decoded.digest, c.decoded.hash
+	return c.decoded.hash
 }
 
 // writeCatalog replaces the ConfigMap whole, by server-side apply. An existing one is only replaced in the version

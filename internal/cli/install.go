@@ -22,7 +22,8 @@ func installInto(ctx context.Context, admin *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	if _, err := envtest.InstallCRDs(admin, envtest.CRDInstallOptions{CRDs: definitions, MaxTime: time.Minute}); err != nil {
+	options := envtest.CRDInstallOptions{CRDs: definitions, MaxTime: time.Minute}
+	if _, err := envtest.InstallCRDs(admin, options); err != nil {
 		return fmt.Errorf("CRDs: %w", err)
 	}
 	objects, err := config.Access()
@@ -38,7 +39,8 @@ func installInto(ctx context.Context, admin *rest.Config) error {
 		return fmt.Errorf("client: %w", err)
 	}
 	for _, object := range append(objects, reader) {
-		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("mooring-dev"), client.ForceOwnership)
+		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
+			client.FieldOwner("mooring-dev"), client.ForceOwnership)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}

@@ -47,18 +47,26 @@ type Settings struct {
 }
 
 func (o *Settings) register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 turns it off")
-	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
-	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "hold a lease, so that one of several replicas is active")
-	flags.StringVar(&o.LeaderNamespace, "leader-election-namespace", "", "namespace of the lease (default: the pod's own)")
-	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil, "look at MCPServers of these namespaces only (default: all)")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080",
+		"address of the metrics endpoint; 0 turns it off")
+	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081",
+		"address of /healthz and /readyz; 0 turns them off")
+	flags.BoolVar(&o.LeaderElect, "leader-elect", true,
+		"hold a lease, so that one of several replicas is active")
+	flags.StringVar(&o.LeaderNamespace, "leader-election-namespace", "",
+		"namespace of the lease (default: the pod's own)")
+	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil,
+		"look at MCPServers of these namespaces only (default: all)")
 	flags.IntVar(&o.Workers, "workers", 4, "reconciles of one kind at a time")
-	flags.DurationVar(&o.DrainTimeout, "drain-timeout", time.Minute, "how long calls in flight may go on when a session is replaced")
+	flags.DurationVar(&o.DrainTimeout, "drain-timeout", time.Minute,
+		"how long calls in flight may go on when a session is replaced")
 	flags.BoolVar(&o.AllowLoopback, "allow-loopback", false, "allow servers on loopback addresses")
 	flags.BoolVar(&o.CrossNamespaceServices, "allow-cross-namespace-services", false,
 		"allow an MCPServer to name a Service of another namespace")
-	flags.StringSliceVar(&o.EgressAllow, "egress-allow", nil, "CIDRs and host suffixes that servers may have (default: any)")
-	flags.StringSliceVar(&o.EgressDeny, "egress-deny", nil, "CIDRs and host suffixes that servers may not have")
+	flags.StringSliceVar(&o.EgressAllow, "egress-allow", nil,
+		"CIDRs and host suffixes that servers may have (default: any)")
+	flags.StringSliceVar(&o.EgressDeny, "egress-deny", nil,
+		"CIDRs and host suffixes that servers may not have")
 	flags.IntVarP(&o.Verbosity, "verbose", "v", 0, "0 logs transitions, 1 every pass")
 }
 

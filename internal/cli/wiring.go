@@ -18,6 +18,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers"
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/metrics"
@@ -114,28 +115,28 @@ func (d *dialers) check(namespace, host string) error {
 	return d.policy.ForNamespace(namespace).CheckLiteral(host)
 }
 
-func (d *dialers) dial(endpoint mcpserver.Endpoint) (session.Dialer, error) {
+func (d *dialers) dial(resolved endpoint.Config) (session.Dialer, error) {
 	config := upstream.Config{
-		URL:             endpoint.URL,
-		Protocol:        upstream.Protocol(endpoint.Protocol),
-		Bearer:          endpoint.Bearer,
-		CABundle:        []byte(endpoint.CABundle),
-		ServerName:      endpoint.ServerName,
-		ProxyURL:        secret.New(endpoint.ProxyURL),
-		ProtocolVersion: endpoint.ProtocolVersion,
-		Timeouts:        endpoint.Timeouts,
-		Egress:          d.policy.ForNamespace(endpoint.Namespace),
+		URL:             resolved.URL,
+		Protocol:        upstream.Protocol(resolved.Protocol),
+		Bearer:          resolved.Bearer,
+		CABundle:        []byte(resolved.CABundle),
+		ServerName:      resolved.ServerName,
+		ProxyURL:        secret.New(resolved.ProxyURL),
+		ProtocolVersion: resolved.ProtocolVersion,
+		Timeouts:        resolved.Timeouts,
+		Egress:          d.policy.ForNamespace(resolved.Namespace),
 		Eras:            d.eras,
 		UserAgent:       "mooring/" + buildVersion(),
 	}
-	for _, header := range endpoint.Headers {
+	for _, header := range resolved.Headers {
 		config.Headers = append(config.Headers, upstream.Header{Name: header.Name, Value: header.Value})
 	}
-	if !endpoint.ClientCertificate.IsZero() {
+	if !resolved.ClientCertificate.IsZero() {
 		pair, err := tls.X509KeyPair(
-			[]byte(endpoint.ClientCertificate.Reveal()), []byte(endpoint.ClientKey.Reveal()))
+			[]byte(resolved.ClientCertificate.Reveal()), []byte(resolved.ClientKey.Reveal()))
 		if err != nil { // it was judged before; the error's text may quote the key
-			return nil, fmt.Errorf("client certificate of %s is not a pair", endpoint.Target)
+			return nil, fmt.Errorf("client certificate of %s is not a pair", resolved.Target)
 		}
 		config.ClientCertificate = &pair
 	}
@@ -144,9 +145,9 @@ func (d *dialers) dial(endpoint mcpserver.Endpoint) (session.Dialer, error) {
 
 // observer turns a session's events into metrics and log lines. A failure is a debug line: its first occurrence shows
 // in status and events anyway.
-func observer(log logr.Logger, series *metrics.Metrics) func(session.Event) {
+func observer(root logr.Logger, series *metrics.Metrics) func(session.Event) {
 	return func(event session.Event) {
-		log := log.WithValues("session", event.Key)
+		log := root.WithValues("session", event.Key)
 		switch event.Kind {
 		case session.Dialled:
 			series.Connected(event.Duration)

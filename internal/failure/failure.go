@@ -55,6 +55,7 @@ const (
 	AddressNotAllowed          Reason = "AddressNotAllowed"
 	ProtocolError              Reason = "ProtocolError"
 	SessionFlapping            Reason = "SessionFlapping"
+	CatalogTooLarge            Reason = "CatalogTooLarge" // on CatalogPublished only
 	UnknownFailure             Reason = "UnknownFailure"
 )
 

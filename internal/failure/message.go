@@ -96,6 +96,10 @@ var templates = map[Reason]template{
 		what: "{target} forgot its session several times within a minute",
 		next: "it looks load-balanced without session affinity: give it affinity, or run one replica",
 	},
+	CatalogTooLarge: {
+		what: "{target} lists more tools than can be published",
+		next: "have the server offer fewer or smaller tools",
+	},
 	UnknownFailure: {
 		what: "the exchange with {target} failed in a way that is not known", withStatus: answered,
 		next: "look into the logs of Mooring and of the server; it is tried again by itself",
@@ -113,7 +117,7 @@ func Message(f Failure, target string) string {
 	if f.HTTPStatus != 0 && t.withStatus != "" {
 		what = t.withStatus
 	}
-	if f.Answered && f.HTTPStatus == 0 {
+	if f.Answered && f.HTTPStatus == 0 && f.Reason != CatalogTooLarge {
 		what, next = "{target} answered with a JSON-RPC error", "look into the server's own logs; it is tried again by itself"
 	}
 	if f.Reason == ConnectFailed && f.Detail != "" {

@@ -71,7 +71,7 @@ func TestEveryReasonHasAMessage(t *testing.T) {
 		AuthenticationFailed, TokenAcquisitionFailed, PermissionDenied, RateLimited, ServerError, DNSError, ConnectFailed,
 		ConnectionLost, ProcessExited, ConnectTimeout, ListToolsTimeout, CallTimeout, NotMCP, EndpointNotFound,
 		UnsupportedProtocolVersion, TLSVerificationFailed, RedirectRefused, AddressNotAllowed, ProtocolError,
-		SessionFlapping, UnknownFailure,
+		SessionFlapping, CatalogTooLarge, UnknownFailure,
 	}
 	if len(reasons) != len(templates) {
 		t.Fatalf("%d reasons tested, %d templates", len(reasons), len(templates))

@@ -1,4 +1,4 @@
-package mcpserver
+package endpoint
 
 import (
 	"context"
@@ -16,14 +16,19 @@ import (
 // variables are the values of spec.variables by name. Some may be secret.
 type variables = map[string]string
 
+// Values reads Secrets and ConfigMaps live.
+type Values interface {
+	Read(ctx context.Context, reference refs.Ref) (secret.Value, error)
+}
+
 // reader reads the references of one server.
 type reader struct {
-	References
+	values    Values
 	namespace string
 }
 
-// references are all Secrets and ConfigMaps that the spec names.
-func references(namespace string, spec *v1alpha1.MCPServerSpec) []refs.Ref {
+// References are all Secrets and ConfigMaps that the spec names.
+func References(namespace string, spec *v1alpha1.MCPServerSpec) []refs.Ref {
 	if spec.HTTP == nil || spec.Disabled {
 		return nil
 	}
@@ -96,7 +101,7 @@ func (f *reader) variables(ctx context.Context, spec *v1alpha1.MCPServerSpec) (v
 }
 
 func (f *reader) headers(
-	ctx context.Context, http *v1alpha1.HTTPTransport, endpoint *Endpoint, values variables,
+	ctx context.Context, http *v1alpha1.HTTPTransport, endpoint *Config, values variables,
 ) error {
 	for _, declared := range http.Headers {
 		header := Header{Name: declared.Name}
@@ -109,10 +114,10 @@ func (f *reader) headers(
 		} else {
 			text, err := expand(declared.Value, values, verbatim)
 			if err != nil {
-				return invalid("spec.http.headers[%s]: %v", declared.Name, err)
+				return Invalid("spec.http.headers[%s]: %v", declared.Name, err)
 			}
 			if badHeaderByte(text) >= 0 {
-				return invalid("spec.http.headers[%s]: the value with its variables has a byte that no header may have",
+				return Invalid("spec.http.headers[%s]: the value with its variables has a byte that no header may have",
 					declared.Name)
 			}
 			header.Value = secret.New(text)
@@ -122,7 +127,7 @@ func (f *reader) headers(
 	return nil
 }
 
-func (f *reader) auth(ctx context.Context, http *v1alpha1.HTTPTransport, endpoint *Endpoint, _ variables) (err error) {
+func (f *reader) auth(ctx context.Context, http *v1alpha1.HTTPTransport, endpoint *Config, _ variables) (err error) {
 	if http.Auth == nil {
 		return nil
 	}
@@ -146,7 +151,7 @@ func (f *reader) auth(ctx context.Context, http *v1alpha1.HTTPTransport, endpoin
 	return err
 }
 
-func (f *reader) tls(ctx context.Context, http *v1alpha1.HTTPTransport, endpoint *Endpoint, _ variables) error {
+func (f *reader) tls(ctx context.Context, http *v1alpha1.HTTPTransport, endpoint *Config, _ variables) error {
 	if http.TLS == nil {
 		return nil
 	}
@@ -157,7 +162,7 @@ func (f *reader) tls(ctx context.Context, http *v1alpha1.HTTPTransport, endpoint
 			return err
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM([]byte(bundle.Reveal())) {
-			return &refusal{v1alpha1.ReasonInvalidCABundle, fmt.Sprintf(
+			return &Refusal{v1alpha1.ReasonInvalidCABundle, fmt.Sprintf(
 				"key %q of %s %q holds no PEM certificate; put the issuing CA's certificate there",
 				reference.Key, reference.Kind, reference.Name), true}
 		}
@@ -169,7 +174,7 @@ func (f *reader) tls(ctx context.Context, http *v1alpha1.HTTPTransport, endpoint
 	return nil
 }
 
-func (f *reader) clientCertificate(ctx context.Context, name string, endpoint *Endpoint) (err error) {
+func (f *reader) clientCertificate(ctx context.Context, name string, endpoint *Config) (err error) {
 	reference := v1alpha1.SecretKeyReference{Name: name, Key: "tls.crt"}
 	if endpoint.ClientCertificate, err = f.read(ctx, secretRef(f.namespace, reference)); err != nil {
 		return err
@@ -180,7 +185,7 @@ func (f *reader) clientCertificate(ctx context.Context, name string, endpoint *E
 	}
 	_, err = tls.X509KeyPair([]byte(endpoint.ClientCertificate.Reveal()), []byte(endpoint.ClientKey.Reveal()))
 	if err != nil { // the error's text may quote the key: it is not passed on
-		return &refusal{v1alpha1.ReasonInvalidSecretValue, fmt.Sprintf(
+		return &Refusal{v1alpha1.ReasonInvalidSecretValue, fmt.Sprintf(
 			"Secret %q does not hold a matching PEM pair in tls.crt and tls.key", name), true}
 	}
 	return nil
@@ -196,10 +201,10 @@ func (f *reader) text(ctx context.Context, reference v1alpha1.SecretKeyReference
 	trimmed := strings.Trim(value.Reveal(), " \t\r\n\v\f")
 	switch at := badHeaderByte(trimmed); {
 	case trimmed == "":
-		return secret.Value{}, &refusal{v1alpha1.ReasonInvalidSecretValue, fmt.Sprintf(
+		return secret.Value{}, &Refusal{v1alpha1.ReasonInvalidSecretValue, fmt.Sprintf(
 			"key %q of Secret %q is empty; put the credential there", reference.Key, reference.Name), true}
 	case at >= 0:
-		return secret.Value{}, &refusal{v1alpha1.ReasonInvalidSecretValue, fmt.Sprintf(
+		return secret.Value{}, &Refusal{v1alpha1.ReasonInvalidSecretValue, fmt.Sprintf(
 			"key %q of Secret %q has a control or non-ASCII byte at offset %d, which no HTTP header may have; "+
 				"write the Secret again without it", reference.Key, reference.Name, at), true}
 	}
@@ -208,7 +213,7 @@ func (f *reader) text(ctx context.Context, reference v1alpha1.SecretKeyReference
 
 // read reads one value as it stands; what a person must mend comes back as a refusal.
 func (f *reader) read(ctx context.Context, reference refs.Ref) (secret.Value, error) {
-	value, err := f.References.Read(ctx, reference)
+	value, err := f.values.Read(ctx, reference)
 	var (
 		missing    refs.NotFoundError
 		missingKey refs.KeyNotFoundError
@@ -220,15 +225,15 @@ func (f *reader) read(ctx context.Context, reference refs.Ref) (secret.Value, er
 		if missing.Kind == refs.ConfigMap {
 			reason = v1alpha1.ReasonConfigMapNotFound
 		}
-		return value, &refusal{reason, err.Error() + "; create it, or correct the reference", false}
+		return value, &Refusal{reason, err.Error() + "; create it, or correct the reference", false}
 	case errors.As(err, &missingKey):
 		reason := v1alpha1.ReasonSecretKeyNotFound
 		if missingKey.Kind == refs.ConfigMap {
 			reason = v1alpha1.ReasonConfigMapNotFound
 		}
-		return value, &refusal{reason, err.Error() + "; add the key, or correct the reference", false}
+		return value, &Refusal{reason, err.Error() + "; add the key, or correct the reference", false}
 	case errors.As(err, &denied):
-		return value, &refusal{v1alpha1.ReasonSecretAccessDenied, err.Error(), false}
+		return value, &Refusal{v1alpha1.ReasonSecretAccessDenied, err.Error(), false}
 	}
 	return value, err
 }

@@ -1,12 +1,14 @@
-package mcpserver
+package endpoint
 
 import (
+	"net/url"
+
 	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
-// Endpoint is one server's address and credentials with every reference resolved: what a dialer needs to know.
-type Endpoint struct {
+// Config is one server's address and credentials with every reference resolved: what a dialer needs to know.
+type Config struct {
 	// Namespace is the MCPServer's own, for the rules on addresses inside the cluster.
 	Namespace string
 	// URL is the expanded address; its query may hold a credential.
@@ -45,8 +47,8 @@ type OAuth struct {
 	Audience               string
 }
 
-// fingerprint changes when a connection made to the endpoint would be another one. Timeouts do not count.
-func (e *Endpoint) fingerprint() string {
+// Fingerprint changes when a connection made to the endpoint would be another one. Timeouts do not count.
+func (e *Config) Fingerprint() string {
 	parts := []string{
 		e.Namespace, e.URL.Reveal(), e.Protocol, e.Bearer.Reveal(), e.CABundle, e.ClientCertificate.Reveal(),
 		e.ClientKey.Reveal(), e.ServerName, e.ProxyURL, e.ProtocolVersion,
@@ -60,4 +62,20 @@ func (e *Endpoint) fingerprint() string {
 		parts = append(parts, e.OAuth.Scopes...)
 	}
 	return secret.Fingerprint(parts...)
+}
+
+// Address is the host:port that a session dials, with the scheme's default port.
+func (e *Config) Address() string {
+	raw := e.URL.Reveal()
+	parsed, err := url.Parse(raw)
+	if err != nil {
+		return e.Target
+	}
+	if parsed.Port() != "" {
+		return parsed.Host
+	}
+	if parsed.Scheme == "http" {
+		return parsed.Host + ":80"
+	}
+	return parsed.Host + ":443"
 }

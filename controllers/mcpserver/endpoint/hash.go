@@ -1,10 +1,9 @@
-package mcpserver
+package endpoint
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -13,16 +12,16 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 )
 
-// configHash tells whether a stored catalog still describes the declared server. It covers what decides which tools
-// a server shows: the transport, the address as declared, the names of headers and query keys, the protocol pin
-// and the literal variables. Credentials, timeouts and filters do not change it, so rotating a token or editing a
-// note never costs an agent its tools.
-func configHash(spec *v1alpha1.MCPServerSpec) string {
+// Hash is the config hash: it tells whether a stored catalog still describes the declared server. It covers what
+// decides which tools a server shows: the transport, the address as declared, the names of headers and query keys, the
+// protocol pin and the literal variables. Credentials, timeouts and filters do not change it, so rotating a token or
+// editing a note never costs an agent its tools.
+func Hash(spec *v1alpha1.MCPServerSpec) string {
 	identity := struct {
 		Transport, URL, Protocol, Pin string
 		Headers, Query                []string
 		Variables                     map[string]string
-	}{Transport: transportOf(spec), Pin: spec.ProtocolVersion, Variables: literalVariables(spec)}
+	}{Transport: Transport(spec), Pin: spec.ProtocolVersion, Variables: literalVariables(spec)}
 	if http := spec.HTTP; http != nil {
 		identity.URL, identity.Query = splitQuery(http.URL)
 		identity.Protocol = string(http.TransportProtocol())
@@ -48,28 +47,13 @@ func splitQuery(raw string) (address string, keys []string) {
 	return address, keys
 }
 
-// target is the declared address as messages show it: scheme, host and path, variables unexpanded, no query.
-func target(spec *v1alpha1.MCPServerSpec) string {
+// Target is the declared address as messages show it: scheme, host and path, variables unexpanded, no query.
+func Target(spec *v1alpha1.MCPServerSpec) string {
 	if spec.HTTP == nil {
 		return ""
 	}
 	address, _, _ := strings.Cut(spec.HTTP.URL, "?")
 	return address
-}
-
-// hostOf is the host:port that a session dials, with the scheme's default port.
-func hostOf(raw string) string {
-	parsed, err := url.Parse(raw)
-	if err != nil {
-		return raw
-	}
-	if parsed.Port() != "" {
-		return parsed.Host
-	}
-	if parsed.Scheme == "http" {
-		return parsed.Host + ":80"
-	}
-	return parsed.Host + ":443"
 }
 
 // literalVariables are the variables whose values stand in the spec.
@@ -83,8 +67,8 @@ func literalVariables(spec *v1alpha1.MCPServerSpec) map[string]string {
 	return values
 }
 
-// transportOf is the word that status and the printed table have for the transport.
-func transportOf(spec *v1alpha1.MCPServerSpec) string {
+// Transport is the word that status and the printed table have for the transport.
+func Transport(spec *v1alpha1.MCPServerSpec) string {
 	switch {
 	case spec.HTTP == nil:
 		return v1alpha1.TransportStdio
