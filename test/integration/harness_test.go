@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -233,4 +234,43 @@ func conflict(request *http.Request) *http.Response {
 		StatusCode: http.StatusConflict, Status: "409 Conflict", Request: request, ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
 	}
+}
+
+// message is what a condition tells a person.
+func message(server *v1alpha1.MCPServer, condition string) string {
+	if found := meta.FindStatusCondition(server.Status.Conditions, condition); found != nil {
+		return found.Message
+	}
+	return ""
+}
+
+// readySince is when Ready last changed.
+func readySince(server *v1alpha1.MCPServer) metav1.Time {
+	return meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime
+}
+
+// warnings are the reasons of the Warning events about a server, one for each time that it was told.
+func (w *world) warnings(name string) []string {
+	w.t.Helper()
+	list := &eventsv1.EventList{}
+	w.Expect(admin.List(w.ctx, list, client.InNamespace(w.namespace))).To(Succeed())
+	var out []string
+	for i := range list.Items {
+		event := &list.Items[i]
+		if event.Regarding.Name == name && event.Type == corev1.EventTypeWarning {
+			out = append(out, event.Reason)
+		}
+	}
+	return out
+}
+
+// passes is how often objects of this namespace were reconciled by any manager.
+func (w *world) passes() int {
+	count := 0
+	for line := range strings.Lines(logs.String()) {
+		if strings.Contains(line, "\tpass\t") && strings.Contains(line, `"namespace": "`+w.namespace+`"`) {
+			count++
+		}
+	}
+	return count
 }

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -26,6 +27,10 @@ import (
 var (
 	plane *envtest.Environment
 	admin client.WithWatch
+	// kubeconfigFile is an administrator's, for kubectl.
+	kubeconfigFile string
+	// assetsDir is where etcd, kube-apiserver and kubectl are.
+	assetsDir = cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), filepath.Join("..", "..", "bin"))
 )
 
 func TestMain(m *testing.M) {
@@ -38,11 +43,8 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (status int, err error) {
-	assets := os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" {
-		assets = filepath.Join("..", "..", "bin")
-	}
-	if _, err := os.Stat(filepath.Join(assets, "kube-apiserver")); err != nil {
+	assets := assetsDir
+	if !fileExists(filepath.Join(assets, "kube-apiserver")) {
 		return 1, fmt.Errorf("no control plane in %s: run `make controlplane`", assets)
 	}
 	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.WriteTo(logs)))
@@ -65,7 +67,29 @@ func run(m *testing.M) (status int, err error) {
 	if err := install(root); err != nil {
 		return 1, err
 	}
+	dir, err := os.MkdirTemp("", "mooring-integration-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	kubeconfigFile = filepath.Join(dir, "kubeconfig")
+	if err := os.WriteFile(kubeconfigFile, plane.KubeConfig, 0o600); err != nil {
+		return 1, err
+	}
 	return m.Run(), nil
+}
+
+// kubectlPath is the pinned kubectl, or the path's where the control plane is the user's own.
+func kubectlPath() string {
+	if path := filepath.Join(assetsDir, "kubectl"); fileExists(path) {
+		return path
+	}
+	return "kubectl"
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // install puts the shipped CRDs and RBAC onto the control plane.

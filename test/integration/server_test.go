@@ -31,7 +31,7 @@ func TestServerBecomesReadyAndPublishesItsTools(t *testing.T) {
 			owner := metav1.GetControllerOf(catalog)
 			w.Expect(owner).NotTo(BeNil())
 			w.Expect(owner.UID).To(Equal(server.UID))
-			w.Expect(catalog.Data["catalog.json"]).To(ContainSubstring(string(server.Status.Catalog.Digest)))
+			w.Expect(catalog.Data["catalog.json"]).To(ContainSubstring(server.Status.Catalog.Digest))
 			w.Expect(catalog.Annotations).To(BeEmpty())
 		})
 	}
