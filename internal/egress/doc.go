@@ -1,8 +1,8 @@
 // Package egress decides where Mooring may connect to on behalf of what users declare.
 //
-// Charter: Mooring runs with a position in the network that the authors of its objects may not have. A Policy says which
-// addresses a connection may go to, and it says so at the moment of the dial and about the address that is dialled, so
-// that neither DNS rebinding nor a redirect gets around it.
+// Charter: Mooring runs with a position in the network that the authors of its objects may not have. A Policy says
+// which addresses a connection may go to, and it says so at the moment of the dial and about the address that is
+// dialled, so that neither DNS rebinding nor a redirect gets around it.
 //
 // Rules, in order; the first that matches decides:
 //  1. Never, whatever else is configured: unspecified, multicast and link-local addresses, the metadata services of

@@ -38,7 +38,7 @@ func verdict(t *testing.T, err error) string {
 
 func TestLiterals(t *testing.T) {
 	servers := Options{APIServers: []string{"10.96.0.1:443", "api.example.com:6443", "[fd00::1]:443"}}
-	loopback := Options{AllowLoopback: true}
+	loopback, crossing := Options{AllowLoopback: true}, Options{AllowCrossNamespaceServices: true}
 	cases := []struct {
 		o    Options
 		host string
@@ -77,9 +77,9 @@ func TestLiterals(t *testing.T) {
 		{servers, "10.96.0.1:8080", ""},
 		{servers, "API.example.com:6443", "api.example.com: API server"},
 		{servers, "api.example.com:443", ""},
-		{Options{AllowCrossNamespaceServices: true}, "kubernetes.default.svc:443", "kubernetes.default.svc: API server"},
-		{Options{AllowCrossNamespaceServices: true}, "kubernetes.default.svc.cluster.local", "kubernetes.default.svc.cluster.local: API server"},
-		{Options{AllowCrossNamespaceServices: true}, "kubernetes", "kubernetes: API server"},
+		{crossing, "kubernetes.default.svc:443", "kubernetes.default.svc: API server"},
+		{crossing, "kubernetes.default.svc.cluster.local", "kubernetes.default.svc.cluster.local: API server"},
+		{crossing, "kubernetes", "kubernetes: API server"},
 	}
 	for _, c := range cases {
 		got := verdict(t, policy(t, c.o).CheckLiteral(c.host))
@@ -134,7 +134,10 @@ func TestNamesAreDialledAsTheyWereJudged(t *testing.T) {
 }
 
 func TestAllowAndDeny(t *testing.T) {
-	o := Options{Allow: []string{"*.example.com", "10.0.0.0/8", "2001:db8::/32"}, Deny: []string{"bad.example.com", "10.6.6.6"}}
+	o := Options{
+		Allow: []string{"*.example.com", "10.0.0.0/8", "2001:db8::/32"},
+		Deny:  []string{"bad.example.com", "10.6.6.6"},
+	}
 	hosts := Options{Allow: []string{"example.com"}}
 	cases := []struct {
 		o          Options
@@ -185,7 +188,9 @@ func TestTheAddressDialledIsJudged(t *testing.T) {
 		t.Errorf("loopback without it: %q", got)
 	}
 	// A name that is not in the list of hosts is judged by the address that it has.
-	for allow, want := range map[string]string{"127.0.0.0/8": "", "10.0.0.0/8": "127.0.0.1: not in the allowed addresses", "localhost": ""} {
+	for allow, want := range map[string]string{
+		"127.0.0.0/8": "", "10.0.0.0/8": "127.0.0.1: not in the allowed addresses", "localhost": "",
+	} {
 		if got := dial(policy(t, Options{AllowLoopback: true, Allow: []string{allow}}), "localhost"); got != want {
 			t.Errorf("allow %s: %q, want %q", allow, got, want)
 		}

@@ -32,7 +32,9 @@ func TestCallsPassAsBytes(t *testing.T) {
 			t.Fatalf("answer = %s %s, %v", answer.Result, answer.Error, err)
 		}
 		sent := string(s.Requests("tools/call")[0].Params)
-		for _, part := range []string{`"zz":1.0`, `"arguments":{"n":12345678901234567890,"f":1.0,"s":"<&>"}`, `"x/y":{"deep":1.0}`} {
+		for _, part := range []string{
+			`"zz":1.0`, `"arguments":{"n":12345678901234567890,"f":1.0,"s":"<&>"}`, `"x/y":{"deep":1.0}`,
+		} {
 			if !strings.Contains(sent, part) {
 				t.Errorf("params = %s, want %s in them", sent, part)
 			}
@@ -104,7 +106,8 @@ func TestB70_ProgressOfOurTokenPasses(t *testing.T) {
 		for tool, n := range map[string]int{"progress": 3, "foreign": 1} {
 			var heard []string
 			made := call(tool, `{"steps":3}`)
-			made.Params = json.RawMessage(`{"name":"` + tool + `","arguments":{"steps":3},"_meta":{"progressToken":"the caller's"}}`)
+			made.Params = json.RawMessage(
+				`{"name":"` + tool + `","arguments":{"steps":3},"_meta":{"progressToken":"the caller's"}}`)
 			made.Progress = func(params json.RawMessage) { heard = append(heard, string(params)) }
 			if _, err := c.Call(t.Context(), made); err != nil {
 				t.Fatal(err)

@@ -63,7 +63,9 @@ func TestCloseHonoursItsContext(t *testing.T) {
 // A hung standing stream neither delays Dial nor Close.
 func TestAHungStreamDelaysNothing(t *testing.T) {
 	bothEras(t, func(t *testing.T, era mcpfake.Era) {
-		for name, fault := range map[string]mcpfake.Fault{"before headers": mcpfake.Hang(), "after": mcpfake.HangAfterHeaders()} {
+		for name, fault := range map[string]mcpfake.Fault{
+			"before headers": mcpfake.Hang(), "after": mcpfake.HangAfterHeaders(),
+		} {
 			s := mcpfake.New(t, mcpfake.WithEra(era))
 			s.Fault(mcpfake.Stream, mcpfake.Forever, fault)
 			c, _ := dial(t, config(t, s.URL()))
@@ -115,7 +117,8 @@ func TestStreamsThatCannotBringAnything(t *testing.T) {
 		}
 	}
 	for name, fault := range map[string]mcpfake.Fault{
-		"-32601": mcpfake.RPCStatus(404, -32601, "", ""), "json": mcpfake.RPC(-32601, "", ""), "500": mcpfake.Status(501, nil, ""),
+		"-32601": mcpfake.RPCStatus(404, -32601, "", ""), "json": mcpfake.RPC(-32601, "", ""),
+		"501": mcpfake.Status(501, nil, ""),
 		"not granted": mcpfake.ContentType("text/event-stream",
 			`data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{}}}`+"\n\n"),
 		"refused on the stream": mcpfake.ContentType("text/event-stream",
@@ -139,7 +142,9 @@ func TestWhatServersSayOfThemselvesIsFitToShow(t *testing.T) {
 		`{"name":"  a\u0000b\u202ec\u200d\n\ud83d\ude00\udb40\udc41  ","title":7,"version":"`+longText+`"}`))
 	c, _ := dial(t, config(t, s.URL()))
 	got := c.Info()
-	want := session.Info{Name: "abc\u200d \U0001F600", Version: longText[:256], ProtocolVersion: "2025-11-25", HasSessionID: true}
+	want := session.Info{
+		Name: "abc\u200d \U0001F600", Version: longText[:256], ProtocolVersion: "2025-11-25", HasSessionID: true,
+	}
 	if got != want {
 		t.Errorf("info = %+v, want %+v", got, want)
 	}

@@ -121,11 +121,32 @@ func NewDialer(cfg Config) (*Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v := cfg.ProtocolVersion; v != "" && v != modernVersion && !isLegacy(v) {
-		return nil, fmt.Errorf("%w: %q", ErrUnknownVersion, v)
-	} else if v == modernVersion && cfg.Protocol == SSE {
-		return nil, fmt.Errorf("%w over the transport SSE: %q", ErrUnknownVersion, v)
+	if err := checkVersion(cfg.ProtocolVersion, cfg.Protocol); err != nil {
+		return nil, err
 	}
+	cfg = cfg.withDefaults()
+	return &Dialer{
+		cfg: cfg, client: clientInfo(cfg.UserAgent),
+		http: shield.Config{
+			Endpoint: target, Credentials: credentials, UserAgent: cfg.UserAgent,
+			TLS: trust, Proxy: via, Egress: cfg.Egress,
+		},
+	}, nil
+}
+
+func checkVersion(pin string, transport Protocol) error {
+	switch {
+	case pin == "", isLegacy(pin):
+		return nil
+	case pin != modernVersion:
+		return fmt.Errorf("%w: %q", ErrUnknownVersion, pin)
+	case transport == SSE:
+		return fmt.Errorf("%w over the transport SSE: %q", ErrUnknownVersion, pin)
+	}
+	return nil
+}
+
+func (cfg Config) withDefaults() Config {
 	if cfg.Timeouts.Connect <= 0 {
 		cfg.Timeouts.Connect = defaultConnect
 	}
@@ -138,11 +159,5 @@ func NewDialer(cfg Config) (*Dialer, error) {
 	if cfg.EraKey == "" {
 		cfg.EraKey = secret.Fingerprint(cfg.URL.Reveal())
 	}
-	return &Dialer{
-		cfg: cfg, client: clientInfo(cfg.UserAgent),
-		http: shield.Config{
-			Endpoint: target, Credentials: credentials, UserAgent: cfg.UserAgent,
-			TLS: trust, Proxy: via, Egress: cfg.Egress,
-		},
-	}, nil
+	return cfg
 }

@@ -40,34 +40,38 @@ func fail(t *testing.T, cfg upstream.Config) failure.Failure {
 
 // What discover is answered with decides about the era, how long that is believed, and whether initialize is tried.
 func TestTheEraIsFoundOut(t *testing.T) {
-	const slow = 300 * time.Millisecond // a third of it is the time for discover
+	const (
+		slow       = 300 * time.Millisecond // the time for discover
+		askedOnce  = "1 discover, 2 initialize"
+		askedTwice = "2 discover, 2 initialize"
+	)
 	cases := map[string]struct {
 		fault     mcpfake.Fault
 		confirmed bool
 		again     string // what a second connect asks
 	}{
-		"400":         {mcpfake.Status(400, nil, canary), true, "1 discover, 2 initialize"},
-		"404":         {mcpfake.Status(404, nil, canary), true, "1 discover, 2 initialize"},
-		"405":         {mcpfake.Status(405, nil, canary), true, "1 discover, 2 initialize"},
-		"406":         {mcpfake.Status(406, nil, canary), true, "1 discover, 2 initialize"},
-		"415":         {mcpfake.Status(415, nil, canary), true, "1 discover, 2 initialize"},
-		"422":         {mcpfake.Status(422, nil, canary), true, "1 discover, 2 initialize"},
-		"-32601":      {mcpfake.RPC(-32601, canary, ""), true, "1 discover, 2 initialize"},
-		"-32601 404":  {mcpfake.RPCStatus(404, -32601, canary, ""), true, "1 discover, 2 initialize"},
-		"html":        {mcpfake.HTML(), true, "1 discover, 2 initialize"},
-		"not json":    {mcpfake.BadJSON(), true, "1 discover, 2 initialize"},
-		"202":         {mcpfake.Accepted(), true, "1 discover, 2 initialize"},
-		"old only":    {mcpfake.RPCStatus(400, -32022, "", `{"supported":["2025-06-18"]}`), true, "1 discover, 2 initialize"},
-		"offers old":  {mcpfake.Result(`{"supportedVersions":["2025-11-25"],"capabilities":{}}`), true, "1 discover, 2 initialize"},
-		"409":         {mcpfake.Status(409, nil, canary), false, "2 discover, 2 initialize"},
-		"500":         {mcpfake.Status(500, nil, canary), false, "2 discover, 2 initialize"},
-		"503":         {mcpfake.Status(503, nil, canary), false, "2 discover, 2 initialize"},
-		"-32603":      {mcpfake.RPC(-32603, canary, ""), false, "2 discover, 2 initialize"},
-		"null":        {mcpfake.ResultNull(), false, "2 discover, 2 initialize"},
-		"reset":       {mcpfake.Reset(), false, "2 discover, 2 initialize"},
-		"cut":         {mcpfake.CutBody(), false, "2 discover, 2 initialize"},
-		"hang":        {mcpfake.Hang(), false, "1 discover, 2 initialize"}, // kept, but not confirmed
-		"hang midway": {mcpfake.HangMidBody(), false, "1 discover, 2 initialize"},
+		"400":         {mcpfake.Status(400, nil, canary), true, askedOnce},
+		"404":         {mcpfake.Status(404, nil, canary), true, askedOnce},
+		"405":         {mcpfake.Status(405, nil, canary), true, askedOnce},
+		"406":         {mcpfake.Status(406, nil, canary), true, askedOnce},
+		"415":         {mcpfake.Status(415, nil, canary), true, askedOnce},
+		"422":         {mcpfake.Status(422, nil, canary), true, askedOnce},
+		"-32601":      {mcpfake.RPC(-32601, canary, ""), true, askedOnce},
+		"-32601 404":  {mcpfake.RPCStatus(404, -32601, canary, ""), true, askedOnce},
+		"html":        {mcpfake.HTML(), true, askedOnce},
+		"not json":    {mcpfake.BadJSON(), true, askedOnce},
+		"202":         {mcpfake.Accepted(), true, askedOnce},
+		"old only":    {mcpfake.RPCStatus(400, -32022, "", `{"supported":["2025-06-18"]}`), true, askedOnce},
+		"offers old":  {mcpfake.Result(`{"supportedVersions":["2025-11-25"],"capabilities":{}}`), true, askedOnce},
+		"409":         {mcpfake.Status(409, nil, canary), false, askedTwice},
+		"500":         {mcpfake.Status(500, nil, canary), false, askedTwice},
+		"503":         {mcpfake.Status(503, nil, canary), false, askedTwice},
+		"-32603":      {mcpfake.RPC(-32603, canary, ""), false, askedTwice},
+		"null":        {mcpfake.ResultNull(), false, askedTwice},
+		"reset":       {mcpfake.Reset(), false, askedTwice},
+		"cut":         {mcpfake.CutBody(), false, askedTwice},
+		"hang":        {mcpfake.Hang(), false, askedOnce}, // kept, but not confirmed
+		"hang midway": {mcpfake.HangMidBody(), false, askedOnce},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +114,8 @@ func TestSomeAnswersToDiscoverEndTheAttempt(t *testing.T) {
 		"capability": {mcpfake.RPCStatus(400, -32021, canary, ""),
 			want{failure.Protocol, failure.ProtocolError, 0, true, "demands"}},
 		"no common version": {mcpfake.RPCStatus(400, -32022, canary, `{"supported":["2027-01-01","`+canary+` x"]}`),
-			want{failure.Protocol, failure.UnsupportedProtocolVersion, 0, true, "the server speaks 2027-01-01; Mooring speaks 2026-07-28"}},
+			want{failure.Protocol, failure.UnsupportedProtocolVersion, 0, true,
+				"the server speaks 2027-01-01; Mooring speaks 2026-07-28"}},
 		"no common version in a result": {mcpfake.Result(`{"supportedVersions":["2027-01-01"]}`),
 			want{failure.Protocol, failure.UnsupportedProtocolVersion, 0, true, "speaks 2027-01-01"}},
 	}
@@ -246,8 +251,9 @@ func TestB80_VersionsAreNegotiated(t *testing.T) {
 	}{
 		"words in a 400": {mcpfake.Status(400, nil,
 			"Bad Request: Unsupported protocol version 2025-11-25 (supported versions: 2025-06-18, 2025-03-26)"), "2025-06-18"},
-		"-32602 in words":   {mcpfake.RPC(-32602, "Unsupported protocol version: use 2025-03-26", ""), "2025-03-26"},
-		"-32602 with data":  {mcpfake.RPC(-32602, "no", `{"supported":["2024-11-05","2025-03-26"],"requested":"x"}`), "2025-03-26"},
+		"-32602 in words": {mcpfake.RPC(-32602, "Unsupported protocol version: use 2025-03-26", ""), "2025-03-26"},
+		"-32602 with data": {
+			mcpfake.RPC(-32602, "no", `{"supported":["2024-11-05","2025-03-26"],"requested":"x"}`), "2025-03-26"},
 		"a 400 with an RPC": {mcpfake.RPCStatus(400, -32000, "supported: 2025-06-18", ""), "2025-06-18"},
 	}
 	for name, tc := range cases {
@@ -453,8 +459,9 @@ func TestTheOldTransport(t *testing.T) {
 		}()
 		fresh.Await(t, func(st mcpfake.Stats) bool { return st.InFlight == 1 })
 		fresh.DropStreams(true)
-		want{failure.Transport, failure.ConnectionLost, 0, true, "stream ended"}.check(t, failureOf(t, await(t, "end of the call", done)))
-		want{failure.Transport, failure.ConnectionLost, 0, true, "stream ended"}.check(t, failureOf(t, await(t, "Lost", watch.lost)))
+		ended := want{failure.Transport, failure.ConnectionLost, 0, true, "stream ended"}
+		ended.check(t, failureOf(t, await(t, "end of the call", done)))
+		ended.check(t, failureOf(t, await(t, "Lost", watch.lost)))
 		_, err := c.Call(t.Context(), call("echo", `{}`))
 		want{failure.Transport, failure.ConnectionLost, 0, false, "stream ended"}.check(t, failureOf(t, err))
 		fresh.Release()

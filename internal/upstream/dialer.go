@@ -62,25 +62,33 @@ func (d *Dialer) connect(ctx context.Context, watch session.Observer) (*conn, Er
 	case pin != "":
 		return d.legacy(ctx, watch)
 	}
+	return d.negotiate(ctx, watch)
+}
+
+// negotiate goes by what is known of the server, and asks where that is nothing or turns out to be wrong.
+func (d *Dialer) negotiate(ctx context.Context, watch session.Observer) (*conn, Era, error) {
 	known := d.cfg.Eras.recall(d.cfg.EraKey)
+	var (
+		c   *conn
+		era Era
+		err error
+	)
 	switch {
 	case known == LegacySSE && d.cfg.Protocol != StreamableHTTP:
-		c, era, err := d.oldSSE(ctx, watch)
-		if err == nil || !protocolFault(err) {
-			return c, era, err
-		}
-		d.cfg.Eras.Forget(d.cfg.EraKey)
+		c, era, err = d.oldSSE(ctx, watch)
 	case known == Legacy:
-		c, era, err := d.legacy(ctx, watch)
-		if err == nil || !protocolFault(err) {
-			return c, era, err
-		}
-		d.cfg.Eras.Forget(d.cfg.EraKey)
-		if !wantsModern(err) {
-			return nil, "", err
-		}
+		c, era, err = d.legacy(ctx, watch)
+	default:
+		return d.ask(ctx, watch, known == Modern)
 	}
-	return d.ask(ctx, watch, known == Modern)
+	if err == nil || !protocolFault(err) {
+		return c, era, err
+	}
+	d.cfg.Eras.Forget(d.cfg.EraKey)
+	if known == Legacy && !wantsModern(err) {
+		return nil, "", err
+	}
+	return d.ask(ctx, watch, false)
 }
 
 // protocolFault reports whether a failure says something about what the server speaks.
@@ -124,7 +132,7 @@ func (d *Dialer) discover(ctx context.Context, watch session.Observer, limit tim
 	w.Agree(modernVersion)
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	m, err := discover(bounded, w, d.client, "m-discover", failure.Connect)
+	m, err := discover(bounded, w, d.client)
 	v := judgeDiscover(ctx, m, err)
 	if v.era != Modern {
 		w.Close()

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
-	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/mcpfake"
 )
 
@@ -309,5 +308,4 @@ func TestAClosedConnectionFailsItsCalls(t *testing.T) {
 	_, err = c.Call(t.Context(), call("echo", `{}`))
 	want{failure.Transport, failure.ConnectionLost, 0, false, "closed"}.check(t, failureOf(t, err))
 	shut(t, c)
-	var _ session.Conn = c
 }

@@ -78,9 +78,11 @@ func (i implementation) modernMeta() rpc.Object {
 }
 
 // discover asks server/discover.
-func discover(ctx context.Context, w wire.Wire, me implementation, id string, phase failure.Phase) (rpc.Message, error) {
+func discover(ctx context.Context, w wire.Wire, me implementation) (rpc.Message, error) {
 	params := rpc.Object{{Name: "_meta", Value: me.modernMeta().Encode()}}.Encode()
-	return w.Exchange(ctx, &wire.Request{Phase: phase, ID: id, Method: "server/discover", Params: params})
+	return w.Exchange(ctx, &wire.Request{
+		Phase: failure.Connect, ID: "m-discover", Method: "server/discover", Params: params,
+	})
 }
 
 // initialize shakes hands in the way of the legacy era, asking for version. When the server refuses that version and

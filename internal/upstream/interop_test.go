@@ -17,8 +17,8 @@ import (
 // sdkServer has one tool that wants an argument mirrored into a header, and one that reports progress.
 func sdkServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
-	s.AddTool(&mcp.Tool{Name: "region", InputSchema: json.RawMessage(
-		`{"type":"object","properties":{"at":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}}`)},
+	s.AddTool(&mcp.Tool{Name: "region", InputSchema: json.RawMessage(`{"type":"object","properties":{"at":{
+		"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}}`)},
 		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			text := "none"
 			if r.Extra != nil && r.Extra.Header.Get("Mcp-Param-Region") != "" {
@@ -103,7 +103,8 @@ func region(t *testing.T, c session.Conn, version string) {
 		want = "=?base64?dXMgd8Opc3Q=?="
 	}
 	var result struct{ Content []struct{ Text string } }
-	if err != nil || json.Unmarshal(answer.Result, &result) != nil || len(result.Content) != 1 || result.Content[0].Text != want {
+	if err != nil || json.Unmarshal(answer.Result, &result) != nil || len(result.Content) != 1 ||
+		result.Content[0].Text != want {
 		t.Errorf("answer = %s %s, %v; want %s", answer.Result, answer.Error, err, want)
 	}
 }

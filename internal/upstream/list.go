@@ -133,11 +133,10 @@ func (t *traversal) add(p *page) (bool, error) {
 	if t.pages == 1 || p.ttl < t.listing.TTL {
 		t.listing.TTL = p.ttl
 	}
+	if detail := t.excess(); detail != "" {
+		return false, tooLarge(detail)
+	}
 	switch {
-	case len(t.listing.Tools) > maxTools:
-		return false, tooLarge("more than 2000 tools")
-	case t.bytes > maxListBytes:
-		return false, tooLarge("more than 8 MiB of tools")
 	case p.cursor == "":
 		return false, nil
 	case repeated, fresh == 0 && t.pages > 1:
@@ -150,9 +149,19 @@ func (t *traversal) add(p *page) (bool, error) {
 	return true, nil
 }
 
+func (t *traversal) excess() string {
+	switch {
+	case len(t.listing.Tools) > maxTools:
+		return "more than 2000 tools"
+	case t.bytes > maxListBytes:
+		return "more than 8 MiB of tools"
+	}
+	return ""
+}
+
 func tooLarge(detail string) error {
 	return &failure.Error{Failure: failure.Failure{
-		Class: failure.Protocol, Phase: failure.List, Reason: failure.ProtocolError, Sent: true, Answered: true,
+		Class: failure.Protocol, Phase: failure.List, Reason: failure.CatalogTooLarge, Sent: true, Answered: true,
 		Detail: detail,
 	}, Cause: ErrCatalogTooLarge}
 }

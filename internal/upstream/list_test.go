@@ -83,7 +83,7 @@ func tooLarge(t *testing.T, c session.Conn, detail string) {
 		t.Fatalf("error = %v, want ErrCatalogTooLarge", err)
 	}
 	f := failureOf(t, err)
-	want{failure.Protocol, failure.ProtocolError, 0, true, detail}.check(t, f)
+	want{failure.Protocol, failure.CatalogTooLarge, 0, true, detail}.check(t, f)
 	if !f.Answered {
 		t.Error("a catalog that is too large is an answer")
 	}

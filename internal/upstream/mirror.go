@@ -141,10 +141,10 @@ func primitive(raw json.RawMessage) (string, bool) {
 
 // encodeHeader makes any text a header value.
 func encodeHeader(text string) string {
-	plain := strings.Trim(text, " \t") == text &&
-		strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) < 0 &&
-		!(strings.HasPrefix(text, encodedPrefix) && strings.HasSuffix(text, encodedSuffix))
-	if plain {
+	padded := strings.Trim(text, " \t") != text
+	strange := strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) >= 0
+	encoded := strings.HasPrefix(text, encodedPrefix) && strings.HasSuffix(text, encodedSuffix)
+	if !padded && !strange && !encoded {
 		return text
 	}
 	return encodedPrefix + base64.StdEncoding.EncodeToString([]byte(text)) + encodedSuffix

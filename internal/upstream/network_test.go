@@ -139,7 +139,8 @@ func TestB55_Proxies(t *testing.T) {
 		cfg.ProxyURL = secret.New(p.URL())
 		before := len(p.Passes())
 		for host, rule := range map[string]string{
-			"169.254.169.254": "link-local", "metadata.google.internal": "metadata", "db.other.svc": "service of another namespace",
+			"169.254.169.254": "link-local", "metadata.google.internal": "metadata",
+			"db.other.svc": "service of another namespace",
 		} {
 			cfg.URL = secret.New("https://" + host + "/mcp")
 			want{failure.Protocol, failure.AddressNotAllowed, 0, false, host + ": " + rule}.check(t, fail(t, cfg))
@@ -177,7 +178,8 @@ func TestB47_WhiteSpaceAroundSecrets(t *testing.T) {
 	cfg.Headers = []upstream.Header{header("X-Key", " k \r\n"), header("Host", "mcp.example.com")}
 	dial(t, cfg)
 	last := s.Requests("initialize")[0]
-	if last.Header.Get("X-Key") != "k" || last.Host != "mcp.example.com" || last.Header.Get("User-Agent") != "mooring/1.2.3" {
+	if last.Header.Get("X-Key") != "k" || last.Host != "mcp.example.com" ||
+		last.Header.Get("User-Agent") != "mooring/1.2.3" {
 		t.Errorf("headers = %v, host %s", last.Header, last.Host)
 	}
 	for _, broken := range []upstream.Config{

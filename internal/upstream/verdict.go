@@ -47,11 +47,6 @@ func judgeDiscover(ctx context.Context, m rpc.Message, err error) verdict {
 	if ctx.Err() != nil || !errors.As(err, &f) {
 		return verdict{err: err}
 	}
-	if said, ok := errorIn(shield.BodyOf(err)); ok && f.Class == failure.Protocol {
-		if fault, _ := said.Fault(); isModernCode(fault.Code) {
-			return judgeMessage(said, f.HTTPStatus)
-		}
-	}
 	switch f.Class {
 	case failure.Server:
 		return verdict{era: Legacy, err: err}
@@ -62,10 +57,23 @@ func judgeDiscover(ctx context.Context, m rpc.Message, err error) verdict {
 			return verdict{era: Legacy, err: err}
 		}
 	case failure.Protocol:
+		if said, ok := modernError(err); ok {
+			return judgeMessage(said, f.HTTPStatus)
+		}
 		return judgeStatus(f, err)
 	case failure.Auth, failure.Permission, failure.RateLimit, failure.SessionLost, failure.Unknown:
 	}
 	return verdict{err: err}
+}
+
+// modernError finds an error that only a modern server sends in the body of an error answer.
+func modernError(err error) (rpc.Message, bool) {
+	m, ok := errorIn(shield.BodyOf(err))
+	if !ok {
+		return m, false
+	}
+	fault, _ := m.Fault()
+	return m, isModernCode(fault.Code)
 }
 
 func judgeStatus(f *failure.Error, err error) verdict {

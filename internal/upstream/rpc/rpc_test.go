@@ -84,11 +84,12 @@ func TestFaultNeedsACode(t *testing.T) {
 }
 
 func TestEncodings(t *testing.T) {
+	seven, params := json.RawMessage(`7`), json.RawMessage(`{"a":1.0}`)
 	for want, got := range map[string][]byte{
-		`{"jsonrpc":"2.0","id":"m-1","method":"tools/call","params":{"a":1.0}}`:   Request("m-1", "tools/call", json.RawMessage(`{"a":1.0}`)),
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`:                  Notification("notifications/initialized", nil),
-		`{"jsonrpc":"2.0","id":7,"result":{}}`:                                    Reply(json.RawMessage(`7`), json.RawMessage(`{}`)),
-		`{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"no \"x\""}}`: Refusal(json.RawMessage(`"x"`), MethodNotFound, `no "x"`),
+		`{"jsonrpc":"2.0","id":"m-1","method":"x","params":{"a":1.0}}`:          Request("m-1", "x", params),
+		`{"jsonrpc":"2.0","method":"notifications/x"}`:                          Notification("notifications/x", nil),
+		`{"jsonrpc":"2.0","id":7,"result":{"a":1.0}}`:                           Reply(seven, params),
+		`{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no \"x\""}}`: Refusal(seven, MethodNotFound, `no "x"`),
 	} {
 		if string(got) != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -104,8 +105,9 @@ func TestObjectKeepsOrderAndBytes(t *testing.T) {
 	if got := string(o.Get("b")); got != `"<&>"` {
 		t.Errorf("b = %s, want the last", got)
 	}
-	if got := string(o.With("c", json.RawMessage(`true`)).Encode()); got != `{"b":1.0,"a":{"x":  [1e400]},"b":"<&>","c":true}` {
-		t.Errorf("encoded = %s", got)
+	added := string(o.With("c", json.RawMessage(`true`)).Encode())
+	if added != `{"b":1.0,"a":{"x":  [1e400]},"b":"<&>","c":true}` {
+		t.Errorf("encoded = %s", added)
 	}
 	if got := string(o.With("b", json.RawMessage(`2`)).Encode()); got != `{"b":2,"a":{"x":  [1e400]}}` {
 		t.Errorf("encoded = %s", got)

@@ -46,42 +46,51 @@ func (r *Reader) Retry() (time.Duration, bool) { return r.retry, r.hasRetry }
 
 // Next returns the next event. At the end of the stream the error is io.EOF, whether or not an event was cut short.
 func (r *Reader) Next() (Event, error) {
-	var (
-		event   Event
-		data    [][]byte
-		hasID   bool
-		hasData bool
-	)
+	var e block
 	r.size = 0
 	for {
 		line, err := r.line()
 		if err != nil {
 			return Event{}, err
 		}
-		if len(line) == 0 {
-			if !hasData && !hasID {
-				event, r.size = Event{}, 0
-				continue
-			}
-			if event.Type == "" {
-				event.Type = "message"
-			}
-			event.Data = bytes.Join(data, []byte("\n"))
-			return event, nil
+		if len(line) > 0 {
+			r.take(&e, line)
+			continue
 		}
-		field, value := split(line)
-		switch field {
-		case "": // a comment: keep-alives may come for ever without an event between
-			r.size -= len(line)
-		case "event":
-			event.Type = string(value)
-		case "data":
-			data, hasData = append(data, value), true
-		case "id":
-			hasID = r.takeID(value) || hasID
-		case "retry":
-			r.takeRetry(value)
+		if e.hasData || e.hasID {
+			return e.event(), nil
 		}
+		e, r.size = block{}, 0
+	}
+}
+
+// block is an event in the making.
+type block struct {
+	kind           string
+	data           [][]byte
+	hasData, hasID bool
+}
+
+func (b *block) event() Event {
+	if b.kind == "" {
+		b.kind = "message"
+	}
+	return Event{Type: b.kind, Data: bytes.Join(b.data, []byte("\n"))}
+}
+
+func (r *Reader) take(b *block, line []byte) {
+	field, value := split(line)
+	switch field {
+	case "": // a comment: keep-alives may come for ever without an event between
+		r.size -= len(line)
+	case "event":
+		b.kind = string(value)
+	case "data":
+		b.data, b.hasData = append(b.data, value), true
+	case "id":
+		b.hasID = r.takeID(value) || b.hasID
+	case "retry":
+		r.takeRetry(value)
 	}
 }
 

@@ -71,7 +71,9 @@ func TestReaderBoundsOneEventNotTheStream(t *testing.T) {
 	if len(events) != 50 || !errors.Is(err, io.EOF) {
 		t.Fatalf("%d events, %v; want 50 and EOF", len(events), err)
 	}
-	for _, text := range []string{"data: 0123456789abcdef", strings.Repeat("data: 0\n", 10), ":" + strings.Repeat("x", 30)} {
+	for _, text := range []string{
+		"data: 0123456789abcdef", strings.Repeat("data: 0\n", 10), ":" + strings.Repeat("x", 30),
+	} {
 		if _, _, err := read(t, text, 20); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%q: error = %v, want ErrTooLarge", text, err)
 		}

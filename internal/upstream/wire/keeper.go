@@ -112,16 +112,23 @@ func (k *keeper) again(ctx context.Context, err error) bool {
 		}
 		return false
 	case f.Class == failure.Transport && !f.Sent && k.opened:
-		if k.refused++; k.refused >= refusedTries {
-			k.wire.tellLost(err)
-			return false
-		}
+		return !k.deserted(err)
 	case f.Class == failure.RateLimit:
 		k.told = f.RetryAfter
-	case f.HTTPStatus == http.StatusConflict && k.opened: // it has not yet noticed the end of the former one
-	case !passing(err) && f.HTTPStatus != http.StatusRequestTimeout:
+		return true
+	case f.HTTPStatus == http.StatusConflict: // it may not yet have noticed the end of the former stream
+		return k.opened
+	}
+	return passing(err) || f.HTTPStatus == http.StatusRequestTimeout
+}
+
+// deserted counts the dials that failed in a row, and tells when they say that nothing listens there any more.
+func (k *keeper) deserted(err error) bool {
+	k.refused++
+	if k.refused < refusedTries {
 		return false
 	}
+	k.wire.tellLost(err)
 	return true
 }
 

@@ -116,7 +116,10 @@ func (s *stand) times() []time.Duration {
 }
 
 // hold runs test while a stream is kept that get serves; n counts GETs from 1. post answers the ping.
-func hold(t *testing.T, get func(n int, w http.ResponseWriter, r *http.Request), post http.HandlerFunc, test func(t *testing.T, s *stand)) {
+func hold(
+	t *testing.T, get func(n int, w http.ResponseWriter, r *http.Request), post http.HandlerFunc,
+	test func(t *testing.T, s *stand),
+) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		s := &stand{watcher: &watcher{}, net: newPipes()}
@@ -258,7 +261,9 @@ func TestAnIdleCutEveryMinuteForAnHour(t *testing.T) {
 
 // A stream that ends at once is opened again ever more slowly.
 func TestAStreamThatEndsAtOnceIsNoHotLoop(t *testing.T) {
-	hold(t, func(_ int, w http.ResponseWriter, _ *http.Request) { events(w, ": ok\n\n") }, pong, func(t *testing.T, s *stand) {
+	hold(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		events(w, ": ok\n\n")
+	}, pong, func(t *testing.T, s *stand) {
 		elapse(time.Hour)
 		if gets, _ := s.counts(); gets < 50 || gets > 70 || len(s.losses()) != 0 {
 			t.Errorf("%d GETs, lost %v", gets, s.losses())

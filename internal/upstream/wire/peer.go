@@ -39,8 +39,8 @@ func newPeer(watch session.Observer) *peer {
 	return &peer{watch: watch, life: life, end: end, replies: make(chan struct{}, maxReplies)}
 }
 
-// bind returns a context that ends with ctx or with the life of the wire. After free it no longer ends with ctx: what is
-// left to do when the caller has its answer is not the caller's.
+// bind returns a context that ends with ctx or with the life of the wire. After free it no longer ends with ctx: what
+// is left to do when the caller has its answer is not the caller's.
 func (p *peer) bind(ctx context.Context) (bound context.Context, free func() bool, cancel context.CancelFunc) {
 	bound, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(p.life, func() { end(context.Cause(p.life)) })

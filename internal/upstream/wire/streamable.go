@@ -51,8 +51,8 @@ func (s *Streamable) HasSession() bool {
 	return s.session != ""
 }
 
-// adoptFrom takes the session id of a good answer to initialize, and of nothing else; one that could not be sent back is
-// none.
+// adoptFrom takes the session id of a good answer to initialize, and of nothing else; one that could not be sent back
+// is none.
 func (s *Streamable) adoptFrom(answer *shield.Answer, r *Request, m rpc.Message) {
 	if r.Method != "initialize" || m.Error != nil {
 		return
