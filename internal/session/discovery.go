@@ -198,7 +198,7 @@ func (d *discovery) cancelled(permit breaker.Permit) {
 func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 	now := time.Now()
 	if f.Class == failure.SessionLost {
-		if d.forgotten = recent(append(d.forgotten, now)); len(d.forgotten) < flapping {
+		if d.forgotten = recent(append(d.forgotten, now)); len(d.forgotten) < flapping && !permit.Probe {
 			d.cancelled(permit)
 			d.srv.tell(Event{Kind: Rebuilt, Failure: f})
 			return

@@ -37,7 +37,7 @@ func manager() session.Options { return session.Options{Discover: true, Rand: ba
 func gateway() session.Options { return session.Options{Rand: backoff.Seeded(1)} }
 
 // bubble runs the test in fake time over a supervisor that is shut down at the end.
-func bubble(t *testing.T, options session.Options, test func(r *rig)) {
+func bubble(t *testing.T, options session.Options, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{t: t, start: time.Now(), notified: map[session.Key]int{}}
@@ -55,7 +55,7 @@ func bubble(t *testing.T, options session.Options, test func(r *rig)) {
 		})
 		defer r.stop()
 		synctest.Wait()
-		test(r)
+		test(t, r)
 	})
 }
 

@@ -23,6 +23,9 @@ var (
 	errDisposed  = errors.New("connection given up")
 )
 
+// errNoListing is the error of a Conn that brings neither a listing nor an error.
+var errNoListing = errors.New("no listing")
+
 // link is one live connection, owned by the goroutine that dialled it, and what is heard from it between requests.
 // It is the connection's Observer.
 type link struct {
@@ -88,7 +91,9 @@ func dial(ctx context.Context, config Config, tell func(Event)) (*link, error) {
 // list reads the tools within the configuration's time. Its error is always a *failure.Error.
 func (l *link) list(timeout time.Duration, tell func(Event)) (listing *Listing, err error) {
 	err = within(l.ctx, timeout, failure.List, tell, func(ctx context.Context) (err error) {
-		listing, err = l.conn.List(ctx)
+		if listing, err = l.conn.List(ctx); err == nil && listing == nil {
+			err = errNoListing
+		}
 		return err
 	})
 	return listing, err

@@ -197,10 +197,7 @@ func (g *guarded) nudge() {
 
 // change runs a transition under the lock and tells of it afterwards, if it changed anything that is worth it.
 func (s *server) change(transition func(g *guarded)) {
-	s.mu.Lock()
-	transition(&s.guarded)
-	changed, events := s.guarded.settle()
-	s.mu.Unlock()
+	changed, events := s.apply(transition)
 	for _, event := range events {
 		event.Key = s.key
 		s.sup.tell(event)
@@ -208,6 +205,13 @@ func (s *server) change(transition func(g *guarded)) {
 	if changed {
 		s.sup.notify(s.key)
 	}
+}
+
+func (s *server) apply(transition func(g *guarded)) (changed bool, events []Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	transition(&s.guarded)
+	return s.guarded.settle()
 }
 
 // settle reports whether the standing has changed since it was last told, and takes the events to be told.
