@@ -199,6 +199,13 @@ func TestTheAddressDialledIsJudged(t *testing.T) {
 	if got := dial(api, "localhost"); got != "127.0.0.1: API server" {
 		t.Errorf("API server by name: %q", got)
 	}
+	if err := api.SetAPIServers([]string{"no-port"}); err == nil || dial(api, "localhost") == "" {
+		t.Errorf("a list that was refused took effect: %v", err)
+	}
+	err = api.ForNamespace("other").SetAPIServers([]string{"192.0.2.1:443"})
+	if err != nil || dial(api, "localhost") != "" {
+		t.Errorf("the API server's former address is still refused: %v", err)
+	}
 	if _, err := api.DialContext(context.Background(), "tcp", "no-port"); err == nil {
 		t.Error("an address without a port was dialled")
 	}

@@ -62,7 +62,7 @@ func (p *Policy) nameRefused(host, port string) string {
 	switch {
 	case slices.Contains(metadataNames, host):
 		return "metadata service"
-	case slices.Contains(p.apiServers, net.JoinHostPort(host, port)), isAPIServerName(host):
+	case p.isAPIServer(net.JoinHostPort(host, port)), isAPIServerName(host):
 		return "API server"
 	case host == "localhost" || strings.HasSuffix(host, ".localhost"):
 		if !p.loopback {
@@ -125,7 +125,7 @@ func (p *Policy) addrRefused(target netip.AddrPort) string {
 		return "link-local address"
 	case slices.Contains(metadata, addr):
 		return "metadata service"
-	case slices.Contains(p.apiServers, target.String()):
+	case p.isAPIServer(target.String()):
 		return "API server"
 	case addr.IsLoopback() && !p.loopback:
 		return "loopback"

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Options configures a Policy. The zero value has the built-in refusals only.
@@ -17,16 +18,18 @@ type Options struct {
 	// Allow and Deny hold CIDRs ("10.0.0.0/8"), single addresses ("10.1.2.3") and host suffixes ("example.com", which
 	// means that name and everything below it; a leading "." or "*." changes nothing).
 	Allow, Deny []string
-	// APIServers are host:port pairs that are always refused. A host may be a name or an address.
+	// APIServers are host:port pairs that are always refused. A host may be a name or an address. See
+	// Policy.SetAPIServers.
 	APIServers []string
 }
 
-// Policy is immutable and safe for concurrent use. A nil Policy has the built-in refusals only.
+// Policy is safe for concurrent use, and immutable but for the addresses of the API server. A nil Policy has the
+// built-in refusals only.
 type Policy struct {
 	loopback, crossNamespace bool
 	namespace                string
 	allow, deny              rules
-	apiServers               []string // lower case host:port
+	apiServers               *atomic.Pointer[[]string] // canonical host:port; shared by all namespaces' policies
 }
 
 // rules is one list of Options, parsed.
@@ -57,18 +60,37 @@ func NewPolicy(o Options) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("egress deny: %w", err)
 	}
-	servers := make([]string, 0, len(o.APIServers))
-	for _, hostport := range o.APIServers {
+	p := &Policy{
+		loopback: o.AllowLoopback, crossNamespace: o.AllowCrossNamespaceServices,
+		allow: allow, deny: deny, apiServers: new(atomic.Pointer[[]string]),
+	}
+	if err := p.SetAPIServers(o.APIServers); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// SetAPIServers replaces the host:port pairs of the API server, in this policy and in all that were made of it by
+// ForNamespace. Connections that are open stay open. With an error nothing is changed.
+func (p *Policy) SetAPIServers(hostports []string) error {
+	servers := make([]string, 0, len(hostports))
+	for _, hostport := range hostports {
 		host, port, err := net.SplitHostPort(hostport)
 		if err != nil || host == "" || port == "" {
-			return nil, fmt.Errorf("API server %q is not host:port", hostport)
+			return fmt.Errorf("API server %q is not host:port", hostport)
 		}
 		servers = append(servers, net.JoinHostPort(canonical(host), port))
 	}
-	return &Policy{
-		loopback: o.AllowLoopback, crossNamespace: o.AllowCrossNamespaceServices,
-		allow: allow, deny: deny, apiServers: servers,
-	}, nil
+	p.apiServers.Store(&servers)
+	return nil
+}
+
+// isAPIServer looks up a canonical host:port.
+func (p *Policy) isAPIServer(hostport string) bool {
+	if p.apiServers == nil {
+		return false
+	}
+	return slices.Contains(*p.apiServers.Load(), hostport)
 }
 
 func parseRules(texts []string) (rules, error) {

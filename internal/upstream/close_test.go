@@ -3,6 +3,7 @@ package upstream_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"testing"
 	"time"
 
@@ -182,4 +183,33 @@ func TestPanicsAreContained(t *testing.T) {
 	if _, err := c.Call(t.Context(), call("echo", `{}`)); err != nil {
 		t.Errorf("the next call failed: %v", err)
 	}
+}
+
+// Some servers leave the answer to a notification open. It is an answer all the same.
+func TestAnAcceptanceIsNotRead(t *testing.T) {
+	s := mcpfake.New(t)
+	s.Fault(mcpfake.Initialized, 1, mcpfake.HangAfterHeaders())
+	c, _ := dial(t, config(t, s.URL()))
+	if _, err := c.List(t.Context()); err != nil {
+		t.Errorf("List: %v", err)
+	}
+}
+
+// A status is the fault, though its body never ends.
+func TestAStatusIsKnownBeforeItsBody(t *testing.T) {
+	s := mcpfake.New(t)
+	c, _ := dial(t, config(t, s.URL()))
+	s.Fault(mcpfake.Call, mcpfake.Forever, mcpfake.Custom(func(w http.ResponseWriter, r *http.Request) bool {
+		w.WriteHeader(502)
+		_, _ = w.Write([]byte("x"))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		return true
+	}))
+	_, err := c.Call(t.Context(), call("echo", `{}`))
+	want{failure.Server, failure.ServerError, 502, true, ""}.check(t, failureOf(t, err))
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err = c.Call(ctx, call("echo", `{}`))
+	want{failure.Server, failure.ServerError, 502, true, ""}.check(t, failureOf(t, err))
 }

@@ -33,11 +33,11 @@ type Answer struct {
 // judge turns a response that is no redirect into an answer or a fault.
 func (c *Client) judge(ctx context.Context, r *Request, resp *http.Response) (*Answer, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, c.statusFault(ctx, r, resp)
+		return nil, statusFault(ctx, r, resp)
 	}
 	a := &Answer{Header: resp.Header, ctx: ctx, phase: r.Phase, status: resp.StatusCode, body: resp.Body}
 	if r.Want == Acceptance {
-		discard(resp.Body)
+		discard(resp)
 		return a, nil
 	}
 	resp.Body = &meter{ReadCloser: resp.Body, alive: c.cfg.Alive}

@@ -115,7 +115,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 		if resp.StatusCode < 300 || resp.StatusCode > 399 {
 			return c.judge(ctx, &r, resp)
 		}
-		discard(resp.Body)
+		discard(resp)
 		target, err = follow(&r, resp, target, hop)
 		if err != nil {
 			return nil, err
@@ -159,8 +159,11 @@ func accepts(w Want) string {
 	return "application/json, text/event-stream"
 }
 
-// discard reads a little of a body, so that its connection can be used again, and closes it.
-func discard(body io.ReadCloser) {
-	_, _ = io.CopyN(io.Discard, body, 4096)
-	_ = body.Close()
+// discard closes a body that nobody wants. One that is known to be short is read first, so that its connection can be
+// used again; one of unknown length may never end.
+func discard(resp *http.Response) {
+	if resp.ContentLength > 0 && resp.ContentLength <= 4096 {
+		_, _ = io.CopyN(io.Discard, resp.Body, resp.ContentLength)
+	}
+	_ = resp.Body.Close()
 }

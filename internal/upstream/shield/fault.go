@@ -15,8 +15,12 @@ import (
 	"github.com/mooring-dev/mooring/internal/failure"
 )
 
-// maxErrorBody bounds what is kept of the body of an error answer, in bytes.
-const maxErrorBody = 64 << 10
+// maxErrorBody (bytes) and errorBodyTimeout bound what is read of the body of an error answer: the status is known, and
+// a body that does not come must not make a deadline of it.
+const (
+	maxErrorBody     = 64 << 10
+	errorBodyTimeout = 2 * time.Second
+)
 
 // Rejection is the cause of a fault that an HTTP answer made: what its body said, for those who must understand it.
 // It is never shown.
@@ -160,11 +164,14 @@ func badAnswer(phase failure.Phase, status int, detail string, cause error) erro
 }
 
 // statusFault names an answer by its status. A little of its body goes along as a Rejection.
-func (c *Client) statusFault(ctx context.Context, r *Request, resp *http.Response) error {
+func statusFault(ctx context.Context, r *Request, resp *http.Response) error {
+	timer := time.AfterFunc(errorBodyTimeout, func() { _ = resp.Body.Close() })
 	body, err := readBounded(resp.Body, maxErrorBody)
+	timer.Stop()
 	_ = resp.Body.Close()
-	if err != nil && ctx.Err() != nil {
-		return Ended(ctx, r.Phase, true, "headers came, the body did not end")
+	left := ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+	if err != nil && left { // whoever left wants to hear that, and not what the server had to say
+		return Ended(ctx, r.Phase, true, "")
 	}
 	status := failure.Status{
 		Code: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), WithSession: r.Session,

@@ -12,7 +12,10 @@ var ErrBadBundle = errors.New("CA bundle without a certificate in PEM form")
 // TLSConfig trusts the system's roots and those of the bundle (PEM, may be empty), presents cert if it is not nil, and
 // expects serverName if it is not empty.
 func TLSConfig(bundle []byte, cert *tls.Certificate, serverName string) (*tls.Config, error) {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: serverName}
+	cfg := &tls.Config{
+		MinVersion: tls.VersionTLS12, ServerName: serverName,
+		ClientSessionCache: tls.NewLRUClientSessionCache(0), // connections are short-lived
+	}
 	if len(bundle) > 0 {
 		roots, err := x509.SystemCertPool()
 		if err != nil {
