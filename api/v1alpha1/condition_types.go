@@ -1,14 +1,24 @@
 package v1alpha1
 
-// Condition types of an MCPServer. Ready, Accepted, Connected and CatalogPublished are always there once the object
-// was acted on; the others are there only while they are True.
+// Condition types. Once an object was acted on, Ready, Accepted, Connected and CatalogPublished are always there on an
+// MCPServer, and Ready, ServersResolved and CatalogPublished on an AgentSession; the others are there only while they
+// are True.
 const (
-	// ConditionReady is True when the server can be used as declared: it is not Stalled and either disabled, or
-	// accepted, connected, its catalog published and its calls not failing.
+	// ConditionReady is True when the object can be used as declared. A server: it is not Stalled and either disabled,
+	// or accepted, connected, its catalog published and its calls not failing. An agent session: its catalog is
+	// published, and at least one of its servers, every required one included, can be used; or there is none to use.
+	//
+	// On an MCPServer:
 	//
 	// True: ReasonReady, ReasonDisabled.
 	// False or Unknown: the reason of the first condition that stands in the way, in the order Accepted, Connected,
 	// CatalogPublished; or ReasonCallsFailing.
+	//
+	// On an AgentSession:
+	//
+	// True: ReasonAllServersAvailable, ReasonPartiallyAvailable, ReasonNoServersSelected, ReasonDisabled.
+	// False: ReasonAwaitingServers, ReasonNoServersAvailable, ReasonRequiredServerUnavailable, ReasonDiscoveryFailed
+	// (ConditionServersResolved says why), ReasonNameConflict.
 	ConditionReady = "Ready"
 
 	// ConditionAccepted is True when the declaration is complete and everything that it refers to was found.
@@ -32,13 +42,31 @@ const (
 	// ReasonUnknownFailure, ReasonWorkloadUnavailable.
 	ConditionConnected = "Connected"
 
-	// ConditionCatalogPublished is True when the catalog that the server listed under the present configuration is
-	// in its ConfigMap. A failed refresh over a good catalog leaves it as it is.
+	// ConditionServersResolved is True when it is known which servers an agent session is offered, and each one that it
+	// names exists and permits its use.
+	//
+	// True: ReasonResolved.
+	// Unknown: ReasonDisabled.
+	// False: ReasonDiscoveryFailed, ReasonParentNotFound (no server is known);
+	// ReasonInvalidSelector, ReasonParentCycle (no server is known, and a declaration must change);
+	// ReasonRefNotFound, ReasonRefNotPermitted (the other servers are offered).
+	ConditionServersResolved = "ServersResolved"
+	// ConditionCatalogPublished is True when the catalog is in its ConfigMap: that which the server listed under the
+	// present configuration, or that which the agent session is offered. A failed refresh over a good catalog leaves it
+	// as it is.
+	//
+	// On an MCPServer:
 	//
 	// True: ReasonPublished, ReasonNoTools.
 	// Unknown: ReasonAwaitingConnection, ReasonDisabled.
 	// False: ReasonListToolsFailed, ReasonListToolsTimeout, ReasonCatalogTooLarge, ReasonEmptyCatalog,
 	// ReasonNameConflict.
+	//
+	// On an AgentSession:
+	//
+	// True: ReasonPublished, ReasonNoTools.
+	// Unknown: ReasonAwaitingServers.
+	// False: ReasonDiscoveryFailed, ReasonCatalogTooLarge, ReasonNameConflict.
 	ConditionCatalogPublished = "CatalogPublished"
 
 	// ConditionToolsDrifted is True while tools are withheld because they differ from what was approved.
@@ -65,9 +93,16 @@ const (
 	// ConditionStalled is True while waiting will not help: somebody must change something (kstatus). Never
 	// together with ConditionReconciling.
 	//
+	// On an MCPServer:
+	//
 	// True: ReasonInvalidConfiguration, ReasonInvalidSecretValue, ReasonInvalidCABundle, ReasonAddressNotAllowed,
 	// ReasonNotSupportedYet, ReasonNameConflict, ReasonCatalogTooLarge (without a last good catalog), and the
 	// failure's reason of a server that is retired for good.
+	//
+	// On an AgentSession:
+	//
+	// True: ReasonInvalidSelector, ReasonParentCycle, ReasonNameConflict, ReasonCatalogTooLarge (without a last good
+	// catalog).
 	ConditionStalled = "Stalled"
 )
 
@@ -77,9 +112,43 @@ const (
 	ReasonReady = "Ready"
 	// ReasonCallsFailing signals that the session is up but the calls of every reporting gateway fail.
 	ReasonCallsFailing = "CallsFailing"
-	// ReasonDisabled signals that spec.disabled is true, so that no session is held. Also of ConditionConnected and
-	// ConditionCatalogPublished.
+	// ReasonDisabled signals that a server's spec.disabled is true, so that no session is held, or that an agent
+	// session's spec.mcp is Disabled, so that nothing is offered. Also of ConditionConnected, ConditionServersResolved
+	// and ConditionCatalogPublished.
 	ReasonDisabled = "Disabled"
+	// ReasonAllServersAvailable signals that every selected server can be used.
+	ReasonAllServersAvailable = "AllServersAvailable"
+	// ReasonPartiallyAvailable signals that some of the selected servers, but not all, can be used.
+	ReasonPartiallyAvailable = "PartiallyAvailable"
+	// ReasonNoServersSelected signals that the declaration selects no server, so that an empty catalog is published.
+	ReasonNoServersSelected = "NoServersSelected"
+	// ReasonAwaitingServers signals that the first catalog waits for servers whose first attempt has not ended. Also of
+	// ConditionCatalogPublished.
+	ReasonAwaitingServers = "AwaitingServers"
+	// ReasonNoServersAvailable signals that none of the selected servers can be used.
+	ReasonNoServersAvailable = "NoServersAvailable"
+	// ReasonRequiredServerUnavailable signals that a server of spec.servers.refs that is required cannot be used.
+	ReasonRequiredServerUnavailable = "RequiredServerUnavailable"
+)
+
+// Reasons of ConditionServersResolved.
+const (
+	// ReasonResolved signals that the servers are known, and that each one named exists and permits its use.
+	ReasonResolved = "Resolved"
+	// ReasonDiscoveryFailed signals that it could not be found out which servers are selected. Also of ConditionReady
+	// and ConditionCatalogPublished.
+	ReasonDiscoveryFailed = "DiscoveryFailed"
+	// ReasonInvalidSelector signals that spec.servers.selector is not a valid label selector.
+	ReasonInvalidSelector = "InvalidSelector"
+	// ReasonParentNotFound signals that the AgentSession of spec.parentRef does not exist.
+	ReasonParentNotFound = "ParentNotFound"
+	// ReasonParentCycle signals that spec.parentRef leads, over other AgentSessions, back to itself.
+	ReasonParentCycle = "ParentCycle"
+	// ReasonRefNotFound signals that a server of spec.servers.refs does not exist.
+	ReasonRefNotFound = "RefNotFound"
+	// ReasonRefNotPermitted signals that a server of spec.servers.refs, in another namespace, does not permit its use
+	// from here. It is the same whether or not the server exists.
+	ReasonRefNotPermitted = "RefNotPermitted"
 )
 
 // Reasons of ConditionAccepted.
@@ -164,7 +233,7 @@ const (
 const (
 	// ReasonPublished signals that the catalog is in its ConfigMap.
 	ReasonPublished = "Published"
-	// ReasonNoTools signals that the server has no tools, and that this was published.
+	// ReasonNoTools signals that there are no tools, and that this was published.
 	ReasonNoTools = "NoTools"
 	// ReasonAwaitingConnection signals that there is no session to list from.
 	ReasonAwaitingConnection = "AwaitingConnection"

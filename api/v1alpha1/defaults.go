@@ -1,12 +1,13 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What absent fields of an MCPServer mean. They are applied here and not by the CRD, so that what is stored is what
+// What absent fields mean. They are applied here and not by the CRD, so that what is stored is what
 // was sent.
 const (
 	DefaultConnectTimeout  = 30 * time.Second
@@ -21,6 +22,7 @@ const (
 	DefaultIdleTimeout     = 10 * time.Minute
 	DefaultHealthInterval  = 60 * time.Second
 	DefaultRefreshInterval = 10 * time.Minute
+	DefaultStartupTimeout  = 250 * time.Millisecond
 )
 
 // ConnectTimeout bounds one handshake.
@@ -158,6 +160,39 @@ func (h *HTTPTransport) TransportProtocol() HTTPProtocol {
 		return ProtocolAuto
 	}
 	return h.Protocol
+}
+
+// Enabled says whether the agent is offered any server.
+func (s *AgentSessionSpec) Enabled() bool {
+	return s.MCP != ToggleDisabled
+}
+
+// WithProjectConfig says whether servers of level Project are offered.
+func (s *AgentSessionSpec) WithProjectConfig() bool {
+	return s.ProjectConfig != ToggleDisabled
+}
+
+// Gate is how long the first catalog waits for servers; 0 means not at all.
+func (s *AgentSessionSpec) Gate() time.Duration {
+	return durationOr(s.StartupTimeout, DefaultStartupTimeout)
+}
+
+// ExposureMode says how tools are shown.
+func (s *AgentSessionSpec) ExposureMode() Exposure {
+	if s.Exposure == "" {
+		return ExposureTools
+	}
+	return s.Exposure
+}
+
+// NamespaceIn is the server's namespace, seen from an AgentSession in the given one.
+func (r ServerReference) NamespaceIn(session string) string {
+	return cmp.Or(r.Namespace, session)
+}
+
+// NamespaceIn is the service account's namespace, seen from an AgentSession in the given one.
+func (r ServiceAccountReference) NamespaceIn(session string) string {
+	return cmp.Or(r.Namespace, session)
 }
 
 func durationOr(d *metav1.Duration, absent time.Duration) time.Duration {

@@ -107,6 +107,57 @@ func TestTransportProtocol(t *testing.T) {
 		To(Equal(mooringv1alpha1.ProtocolSSE))
 }
 
+// effectiveSession is every value that the spec of an AgentSession amounts to.
+type effectiveSession struct {
+	enabled, projectConfig bool
+	gate                   time.Duration
+	exposure               mooringv1alpha1.Exposure
+}
+
+func effectiveOfSession(s *mooringv1alpha1.AgentSessionSpec) effectiveSession {
+	return effectiveSession{
+		enabled: s.Enabled(), projectConfig: s.WithProjectConfig(), gate: s.Gate(), exposure: s.ExposureMode(),
+	}
+}
+
+func TestWhatTheFieldsOfASessionAmountTo(t *testing.T) {
+	documented := effectiveSession{true, true, 250 * time.Millisecond, mooringv1alpha1.ExposureTools}
+	said := builder.AgentSession("said").Mutate(func(s *mooringv1alpha1.AgentSession) {
+		s.Spec.MCP, s.Spec.ProjectConfig = mooringv1alpha1.ToggleEnabled, mooringv1alpha1.ToggleEnabled
+		s.Spec.Exposure = mooringv1alpha1.ExposureTools
+	}).StartupTimeout(250 * time.Millisecond)
+	for name, tc := range map[string]struct {
+		session *builder.AgentSessionBuilder
+		want    effectiveSession
+	}{
+		"absent": {builder.AgentSession("absent"), documented},
+		"said":   {said, documented},
+		"given": {
+			builder.AgentSession("given").MCPDisabled().WithoutProjectConfig().StartupTimeout(time.Second).Dispatch(),
+			effectiveSession{false, false, time.Second, mooringv1alpha1.ExposureDispatch},
+		},
+		"no gate": {
+			builder.AgentSession("given").StartupTimeout(0),
+			effectiveSession{true, true, 0, mooringv1alpha1.ExposureTools},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(effectiveOfSession(&tc.session.Obj().Spec)).To(Equal(tc.want))
+		})
+	}
+}
+
+func TestReferencesWithoutANamespaceStayAtHome(t *testing.T) {
+	g := NewWithT(t)
+	spec := builder.AgentSession("a").Ref("github").ForeignRef("shared", "github").
+		ServiceAccount("", "coder").ServiceAccount("ci", "coder").Obj().Spec
+
+	g.Expect(spec.Servers.Refs[0].NamespaceIn("agents")).To(Equal("agents"))
+	g.Expect(spec.Servers.Refs[1].NamespaceIn("agents")).To(Equal("shared"))
+	g.Expect(spec.AllowedServiceAccounts[0].NamespaceIn("agents")).To(Equal("agents"))
+	g.Expect(spec.AllowedServiceAccounts[1].NamespaceIn("agents")).To(Equal("ci"))
+}
+
 func TestSchemeKnowsTheKinds(t *testing.T) {
 	g := NewWithT(t)
 	scheme := runtime.NewScheme()
@@ -117,5 +168,7 @@ func TestSchemeKnowsTheKinds(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(kinds).To(HaveLen(1))
 	g.Expect(kinds[0].String()).To(Equal("mooring.dev/v1alpha1, Kind=MCPServer"))
-	g.Expect(scheme.Recognizes(mooringv1alpha1.GroupVersion.WithKind("MCPServerList"))).To(BeTrue())
+	for _, kind := range []string{"MCPServerList", "AgentSession", "AgentSessionList"} {
+		g.Expect(scheme.Recognizes(mooringv1alpha1.GroupVersion.WithKind(kind))).To(BeTrue(), kind)
+	}
 }

@@ -23,7 +23,7 @@ var (
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &MCPServer{}, &MCPServerList{})
+	scheme.AddKnownTypes(GroupVersion, &AgentSession{}, &AgentSessionList{}, &MCPServer{}, &MCPServerList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -6,6 +6,11 @@ const (
 	// changes, also when the server is quarantined or retired. Any text will do; the time is customary. It is
 	// echoed in status.lastHandledReconnectAt once it was acted on.
 	AnnotationReconnect = "mooring.dev/reconnect"
+
+	// AnnotationReload on an AgentSession asks for its catalog to be put together anew whenever the value changes: its
+	// call sessions are closed, each server is asked for a fresh list, and the wait for servers runs again. Any text
+	// will do; the time is customary. It is echoed in status.lastHandledReloadAt once it was acted on.
+	AnnotationReload = "mooring.dev/reload"
 )
 
 // Labels that Mooring sets on the objects it owns.
@@ -19,7 +24,15 @@ const (
 
 	// LabelServer holds the name of the MCPServer that an owned object belongs to.
 	LabelServer = "mooring.dev/server"
+
+	// LabelSession holds the name of the AgentSession that an owned object belongs to.
+	LabelSession = "mooring.dev/session"
 )
 
-// ComponentServerCatalog is the LabelComponent of a ConfigMap that holds the catalog of one MCPServer.
-const ComponentServerCatalog = "server-catalog"
+// The values of LabelComponent.
+const (
+	// ComponentServerCatalog: a ConfigMap that holds the catalog of one MCPServer.
+	ComponentServerCatalog = "server-catalog"
+	// ComponentSessionCatalog: a ConfigMap that holds what one AgentSession is offered.
+	ComponentSessionCatalog = "session-catalog"
+)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	mooringv1alpha1 "github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/test/builder"
@@ -41,5 +42,25 @@ func TestSettersOfOneStructKeepWhatStoodThere(t *testing.T) {
 			ClientCertificateRef: &mooringv1alpha1.SecretReference{Name: "mtls"},
 			ServerName:           "inner.example.com",
 		},
+	}))
+}
+
+func TestSelectionsAddUp(t *testing.T) {
+	g := NewWithT(t)
+	b := builder.AgentSession("coder").Select("team", "a").Ref("github").RequiredRef("docs").Exclude("old")
+	first := b.Obj()
+	second := b.Select("tier", "gold").ForeignRef("shared", "tickets").Exclude("older").Obj()
+
+	g.Expect(*first.Spec.Servers).To(Equal(mooringv1alpha1.ServerSelection{
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}},
+		Refs:     []mooringv1alpha1.ServerReference{{Name: "github"}, {Name: "docs", Required: true}},
+		Exclude:  []mooringv1alpha1.ServerExclusion{{Name: "old"}},
+	}))
+	g.Expect(*second.Spec.Servers).To(Equal(mooringv1alpha1.ServerSelection{
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a", "tier": "gold"}},
+		Refs: []mooringv1alpha1.ServerReference{
+			{Name: "github"}, {Name: "docs", Required: true}, {Namespace: "shared", Name: "tickets"},
+		},
+		Exclude: []mooringv1alpha1.ServerExclusion{{Name: "old"}, {Name: "older"}},
 	}))
 }

@@ -29,8 +29,20 @@ type refused struct {
 	want       []string
 }
 
-// mcpServer makes an object of this name of a spec in YAML.
+// maker makes an object of a kind and this name of a spec in YAML.
+type maker func(t *testing.T, name, spec string) *unstructured.Unstructured
+
 func mcpServer(t *testing.T, name, spec string) *unstructured.Unstructured {
+	t.Helper()
+	return object(t, "MCPServer", name, spec)
+}
+
+func agentSession(t *testing.T, name, spec string) *unstructured.Unstructured {
+	t.Helper()
+	return object(t, "AgentSession", name, spec)
+}
+
+func object(t *testing.T, kind, name, spec string) *unstructured.Unstructured {
 	t.Helper()
 	asJSON, err := yaml.YAMLToJSONStrict([]byte(spec))
 	if err != nil {
@@ -41,18 +53,18 @@ func mcpServer(t *testing.T, name, spec string) *unstructured.Unstructured {
 		t.Fatalf("the case's spec is not an object: %v", err)
 	}
 	obj := &unstructured.Unstructured{Object: map[string]any{"spec": fields}}
-	obj.SetGroupVersionKind(mooringv1alpha1.GroupVersion.WithKind("MCPServer"))
+	obj.SetGroupVersionKind(mooringv1alpha1.GroupVersion.WithKind(kind))
 	obj.SetNamespace(namespace)
 	obj.SetName(name)
 	return obj
 }
 
 // runAccepted asserts that each spec passes and comes back unchanged: the CRD adds no default.
-func runAccepted(t *testing.T, cases []accepted) {
+func runAccepted(t *testing.T, kind maker, cases []accepted) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			g := NewWithT(t)
-			obj := mcpServer(t, "accepted", tc.spec)
+			obj := kind(t, "accepted", tc.spec)
 			sent := obj.DeepCopy()
 
 			g.Expect(k8s.Create(context.Background(), obj, client.DryRunAll)).To(Succeed())
@@ -63,10 +75,10 @@ func runAccepted(t *testing.T, cases []accepted) {
 }
 
 // runRefused asserts that each spec is refused with exactly these texts, so that one mistake gives one message.
-func runRefused(t *testing.T, cases []refused) {
+func runRefused(t *testing.T, kind maker, cases []refused) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			err := k8s.Create(context.Background(), mcpServer(t, "refused", tc.spec), client.DryRunAll)
+			err := k8s.Create(context.Background(), kind(t, "refused", tc.spec), client.DryRunAll)
 
 			g := NewWithT(t)
 			g.Expect(causes(err)).To(ConsistOf(tc.want))

@@ -60,11 +60,13 @@ func walk(path string, schema apiextensionsv1.JSONSchemaProps, visit func(string
 }
 
 // eachSchema visits every part of every version of every CRD.
-func eachSchema(t *testing.T, visit func(path string, schema apiextensionsv1.JSONSchemaProps)) {
+func eachSchema(t *testing.T, visit func(kind, path string, schema apiextensionsv1.JSONSchemaProps)) {
 	t.Helper()
 	for _, crd := range crds(t) {
 		for _, version := range crd.Spec.Versions {
-			walk("", *version.Schema.OpenAPIV3Schema, visit)
+			walk("", *version.Schema.OpenAPIV3Schema, func(path string, schema apiextensionsv1.JSONSchemaProps) {
+				visit(crd.Spec.Names.Kind, path, schema)
+			})
 		}
 	}
 }
@@ -79,10 +81,29 @@ func TestCRDsAreSmallEnoughForAPlainApply(t *testing.T) {
 
 // Every rule of the CRDs is refused by a case of this package, with its message.
 func TestEveryRuleHasARefusal(t *testing.T) {
-	tested := map[string]bool{nameLength: true, nameDots: true, headerOurs: true, callMaxBelow: true}
-	cases := append(append(append([]refused{}, urlRefusals...), httpRefusals...), specRefusals...)
+	server := slices.Concat(urlRefusals, httpRefusals, specRefusals)
 	for _, f := range durationFields {
-		cases = append(cases, f.refused()...)
+		server = append(server, f.refused()...)
+	}
+	tested := map[string]map[string]bool{
+		"MCPServer":    messages(server, nameLength, nameDots, headerOurs, callMaxBelow),
+		"AgentSession": messages(sessionRefusals, nameLength, nameDots),
+	}
+
+	eachSchema(t, func(kind, path string, schema apiextensionsv1.JSONSchemaProps) {
+		for _, rule := range schema.XValidations {
+			if !tested[kind][rule.Message] {
+				t.Errorf("no case is refused by the rule of %s %q: %s", kind, path, rule.Message)
+			}
+		}
+	})
+}
+
+// messages are what the cases are refused with, without fields and values, and those of further tests.
+func messages(cases []refused, further ...string) map[string]bool {
+	all := map[string]bool{}
+	for _, message := range further {
+		all[message] = true
 	}
 	for _, tc := range cases {
 		for _, text := range tc.want {
@@ -90,27 +111,20 @@ func TestEveryRuleHasARefusal(t *testing.T) {
 			if quoted, rest, ok := strings.Cut(message, `": `); ok && strings.HasPrefix(quoted, `"`) {
 				message = rest
 			}
-			tested[message] = true
+			all[message] = true
 		}
 	}
-
-	eachSchema(t, func(path string, schema apiextensionsv1.JSONSchemaProps) {
-		for _, rule := range schema.XValidations {
-			if !tested[rule.Message] {
-				t.Errorf("no case is refused by the rule of %q: %s", path, rule.Message)
-			}
-		}
-	})
+	return all
 }
 
 // What is stored is what was sent: nothing has a default but the mark of an object that was never acted on.
-func TestNoFieldHasADefault(t *testing.T) {
-	eachSchema(t, func(path string, schema apiextensionsv1.JSONSchemaProps) {
+func TestB65NoFieldHasADefault(t *testing.T) {
+	eachSchema(t, func(kind, path string, schema apiextensionsv1.JSONSchemaProps) {
 		if schema.Default == nil {
 			return
 		}
 		g := NewWithT(t)
-		g.Expect(path).To(Equal("status"))
+		g.Expect(path).To(Equal("status"), kind)
 		g.Expect(string(schema.Default.Raw)).To(MatchJSON(`{"observedGeneration": -1}`))
 	})
 }
@@ -120,8 +134,9 @@ func TestNoFieldHasADefault(t *testing.T) {
 func TestEverythingIsBounded(t *testing.T) {
 	shared := []string{
 		"apiVersion", "kind", "status.conditions[].", "spec.allowedNamespaces.selector.", "spec.stdio.resources.",
+		"spec.servers.selector.",
 	}
-	eachSchema(t, func(path string, schema apiextensionsv1.JSONSchemaProps) {
+	eachSchema(t, func(kind, path string, schema apiextensionsv1.JSONSchemaProps) {
 		for _, prefix := range shared {
 			if strings.HasPrefix(path, prefix) {
 				return
@@ -129,29 +144,29 @@ func TestEverythingIsBounded(t *testing.T) {
 		}
 		switch {
 		case schema.Type == "string" && schema.MaxLength == nil && schema.Enum == nil && schema.Format == "":
-			t.Errorf("string %s has no maxLength", path)
+			t.Errorf("string %s of %s has no maxLength", path, kind)
 		case schema.Type == "array" && schema.MaxItems == nil:
-			t.Errorf("list %s has no maxItems", path)
+			t.Errorf("list %s of %s has no maxItems", path, kind)
 		case schema.Type == "array" && schema.XListType == nil:
-			t.Errorf("list %s has no x-kubernetes-list-type", path)
+			t.Errorf("list %s of %s has no x-kubernetes-list-type", path, kind)
 		}
 	})
 }
 
-func TestNoStatusFieldIsRequired(t *testing.T) {
-	eachSchema(t, func(path string, schema apiextensionsv1.JSONSchemaProps) {
+func TestB64NoStatusFieldIsRequired(t *testing.T) {
+	eachSchema(t, func(kind, path string, schema apiextensionsv1.JSONSchemaProps) {
 		ours := strings.HasPrefix(path, "status") && !strings.HasPrefix(path, "status.conditions[]")
 		if ours && len(schema.Required)+len(schema.Enum) > 0 {
-			t.Errorf("%s requires %v and admits only %v", path, schema.Required, schema.Enum)
+			t.Errorf("%s of %s requires %v and admits only %v", path, kind, schema.Required, schema.Enum)
 		}
 	})
 }
 
 func TestEveryFieldIsDocumented(t *testing.T) {
-	eachSchema(t, func(path string, schema apiextensionsv1.JSONSchemaProps) {
+	eachSchema(t, func(kind, path string, schema apiextensionsv1.JSONSchemaProps) {
 		inner := strings.HasSuffix(path, "[]") || strings.HasSuffix(path, "{}") || path == "metadata"
 		if !inner && schema.Description == "" {
-			t.Errorf("%s has no description", path)
+			t.Errorf("%s of %s has no description", path, kind)
 		}
 	})
 }
@@ -168,12 +183,14 @@ func TestShortNameAndCategory(t *testing.T) {
 	for _, resource := range list.APIResources {
 		resources[resource.Name] = resource
 	}
-	g.Expect(resources).To(HaveKey("mcpservers/status"))
-	g.Expect(resources).To(HaveKeyWithValue("mcpservers", And(
-		HaveField("ShortNames", []string{"mcps"}),
-		HaveField("Categories", []string{"mooring"}),
-		HaveField("Namespaced", true),
-	)))
+	for plural, short := range map[string]string{"mcpservers": "mcps", "agentsessions": "asess"} {
+		g.Expect(resources).To(HaveKey(plural + "/status"))
+		g.Expect(resources).To(HaveKeyWithValue(plural, And(
+			HaveField("ShortNames", []string{short}),
+			HaveField("Categories", []string{"mooring"}),
+			HaveField("Namespaced", true),
+		)))
+	}
 }
 
 // The columns of `kubectl get mcpservers`, as the API server fills them.
@@ -185,15 +202,9 @@ func TestPrinterColumns(t *testing.T) {
 	t.Cleanup(func() { g.Expect(k8s.Delete(ctx, obj)).To(Succeed()) })
 	g.Expect(applyStatus(ctx, fullStatus())).To(Succeed())
 
-	table := tableOf(t, "status")
+	table := tableOf(t, "mcpservers", "status")
 
-	var wide, narrow []string
-	for _, column := range table.ColumnDefinitions {
-		wide = append(wide, column.Name)
-		if column.Priority == 0 {
-			narrow = append(narrow, column.Name)
-		}
-	}
+	narrow, wide := columns(table)
 	g.Expect(narrow).To(Equal([]string{"Name", "Transport", "Tools", "Ready", "Reason", "Age"}))
 	g.Expect(wide).To(Equal(append(slices.Clone(narrow), "Message", "Retry-at")))
 	g.Expect(table.Rows).To(HaveLen(1))
@@ -201,8 +212,19 @@ func TestPrinterColumns(t *testing.T) {
 		"AuthenticationFailed", Not(BeEmpty()), "the server answered 401", "2026-07-28T12:00:00Z"))
 }
 
+// columns are the names of a table's columns: those of kubectl get, and of kubectl get -o wide.
+func columns(table *metav1.Table) (narrow, wide []string) {
+	for _, column := range table.ColumnDefinitions {
+		wide = append(wide, column.Name)
+		if column.Priority == 0 {
+			narrow = append(narrow, column.Name)
+		}
+	}
+	return narrow, wide
+}
+
 // tableOf asks for one object as kubectl get does.
-func tableOf(t *testing.T, name string) *metav1.Table {
+func tableOf(t *testing.T, plural, name string) *metav1.Table {
 	t.Helper()
 	config := rest.CopyConfig(restConfig)
 	config.GroupVersion = &mooringv1alpha1.GroupVersion
@@ -213,7 +235,7 @@ func tableOf(t *testing.T, name string) *metav1.Table {
 		t.Fatal(err)
 	}
 	table := &metav1.Table{}
-	err = rc.Get().Namespace(namespace).Resource("mcpservers").Name(name).
+	err = rc.Get().Namespace(namespace).Resource(plural).Name(name).
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").
 		Do(context.Background()).Into(table)
 	if err != nil {

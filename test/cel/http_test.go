@@ -191,9 +191,9 @@ var (
 	tokenURLRefused  = invalid("spec.http.auth.oauthClientCredentials.tokenURL", tokenForm)
 )
 
-func TestHTTPAccepted(t *testing.T) { runAccepted(t, httpAcceptances) }
+func TestHTTPAccepted(t *testing.T) { runAccepted(t, mcpServer, httpAcceptances) }
 
-func TestHTTPRefused(t *testing.T) { runRefused(t, httpRefusals) }
+func TestHTTPRefused(t *testing.T) { runRefused(t, mcpServer, httpRefusals) }
 
 func TestHeadersThatTheClientSetsAreRefused(t *testing.T) {
 	var cases []refused
@@ -208,5 +208,5 @@ func TestHeadersThatTheClientSetsAreRefused(t *testing.T) {
 			want: invalid("spec.http.headers[0].name", headerOurs),
 		})
 	}
-	runRefused(t, cases)
+	runRefused(t, mcpServer, cases)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // kubectl runs the command as a person does and returns what it prints and its exit status.
@@ -25,10 +26,10 @@ func kubeconfig(t *testing.T) string {
 	return writeFile(t, "kubeconfig", kubeconfigText)
 }
 
-// manifestFile writes a manifest of an MCPServer "manifest" with this spec.
-func manifestFile(t *testing.T, spec string) string {
+// manifestFile writes a manifest of an object.
+func manifestFile(t *testing.T, obj *unstructured.Unstructured) string {
 	t.Helper()
-	text, err := mcpServer(t, "manifest", spec).MarshalJSON()
+	text, err := obj.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,36 +45,45 @@ func writeFile(t *testing.T, name string, text []byte) string {
 	return file
 }
 
-func TestKubectlDiffAfterApplyIsEmpty(t *testing.T) {
+func TestB65KubectlDiffAfterApplyIsEmpty(t *testing.T) {
+	noSpec := agentSession(t, "manifest", `{}`)
+	unstructured.RemoveNestedField(noSpec.Object, "spec")
 	for _, tc := range []struct {
 		name string
-		args []string
+		obj  *unstructured.Unstructured
 	}{
-		{"client-side", nil},
-		{"server-side", []string{"--server-side"}},
+		{"server", mcpServer(t, "manifest", `{http: {url: "https://mcp.example.com/mcp", `+bearer+`}, disabled: false}`)},
+		{"session without a spec", noSpec},
+		{"session with an empty spec", agentSession(t, "manifest", `{}`)},
+		{"session with empty parts", agentSession(t, "manifest", `{servers: {selector: {}, refs: [], exclude: []}, `+
+			`nativeIntegrations: [], tools: {allow: [], deny: []}, allowedServiceAccounts: []}`)},
+		{"session with refs", agentSession(t, "manifest", refs(`{name: a, required: false}, {name: a, namespace: b}`))},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			g := NewWithT(t)
-			manifest := manifestFile(t, `{http: {url: "https://mcp.example.com/mcp", `+bearer+`}, disabled: false}`)
-			t.Cleanup(func() {
-				_, exit := kubectl(t, "delete", "mcps", "manifest")
+		manifest := manifestFile(t, tc.obj)
+		for _, side := range []string{"--server-side=false", "--server-side=true"} {
+			t.Run(tc.name+" "+side, func(t *testing.T) {
+				g := NewWithT(t)
+				t.Cleanup(func() {
+					_, exit := kubectl(t, "delete", "-f", manifest)
+					g.Expect(exit).To(BeZero())
+				})
+
+				output, exit := kubectl(t, "apply", "-f", manifest, side)
+				g.Expect(exit).To(BeZero(), output)
+				output, exit = kubectl(t, "diff", "-f", manifest, side)
+				g.Expect(output).To(BeEmpty())
 				g.Expect(exit).To(BeZero())
 			})
-
-			output, exit := kubectl(t, append([]string{"apply", "-f", manifest}, tc.args...)...)
-			g.Expect(exit).To(BeZero(), output)
-			output, exit = kubectl(t, append([]string{"diff", "-f", manifest}, tc.args...)...)
-			g.Expect(output).To(BeEmpty())
-			g.Expect(exit).To(BeZero())
-		})
+		}
 	}
 }
 
 // What a person reads who writes a credential into a URL: the field, what to do, and not the credential.
 func TestKubectlApplySaysWhatToDo(t *testing.T) {
 	g := NewWithT(t)
+	manifest := manifestFile(t, mcpServer(t, "manifest", httpURL("https://alice:canary@mcp.example.com/mcp")))
 
-	output, exit := kubectl(t, "apply", "-f", manifestFile(t, httpURL("https://alice:canary@mcp.example.com/mcp")))
+	output, exit := kubectl(t, "apply", "-f", manifest)
 
 	g.Expect(exit).To(Equal(1))
 	g.Expect(output).To(Equal(`The MCPServer "manifest" is invalid: spec.http.url: Invalid value: ` + urlUserInfo + "\n"))
@@ -82,7 +92,8 @@ func TestKubectlApplySaysWhatToDo(t *testing.T) {
 // What a person reads who refers to a Secret of another namespace.
 func TestKubectlApplyRefusesForeignSecrets(t *testing.T) {
 	g := NewWithT(t)
-	manifest := manifestFile(t, httpsWith(`auth: {bearer: {secretKeyRef: {name: gh, key: token, namespace: other}}}`))
+	manifest := manifestFile(t, mcpServer(t, "manifest",
+		httpsWith(`auth: {bearer: {secretKeyRef: {name: gh, key: token, namespace: other}}}`)))
 
 	output, exit := kubectl(t, "apply", "-f", manifest)
 

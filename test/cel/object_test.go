@@ -23,6 +23,9 @@ const (
 )
 
 func TestNames(t *testing.T) {
+	minimal := map[string]*unstructured.Unstructured{
+		"MCPServer": mcpServer(t, "", server), "AgentSession": agentSession(t, "", `{}`),
+	}
 	for _, tc := range []struct {
 		name, object string
 		want         []string
@@ -32,24 +35,27 @@ func TestNames(t *testing.T) {
 		{"41 characters", strings.Repeat("a", 41), invalid("<nil>", nameLength)},
 		{"dots", "mcp.example.com", invalid("<nil>", nameDots)},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			g := NewWithT(t)
-			obj := builder.MCPServer(tc.object).Namespace(namespace).URL("https://mcp.example.com/mcp").Obj()
+		for kind, obj := range minimal {
+			t.Run(kind+" of "+tc.name, func(t *testing.T) {
+				g := NewWithT(t)
+				named := obj.DeepCopy()
+				named.SetName(tc.object)
 
-			err := k8s.Create(context.Background(), obj, client.DryRunAll)
+				err := k8s.Create(context.Background(), named, client.DryRunAll)
 
-			if tc.want == nil {
-				g.Expect(err).NotTo(HaveOccurred())
-				return
-			}
-			g.Expect(causes(err)).To(Equal(tc.want))
-		})
+				if tc.want == nil {
+					g.Expect(err).NotTo(HaveOccurred())
+					return
+				}
+				g.Expect(causes(err)).To(Equal(tc.want))
+			})
+		}
 	}
 }
 
 // A Secret of another namespace cannot be expressed: with strict validation, as kubectl asks for, the attempt is
 // refused; without, the namespace is dropped and never stored.
-func TestReferencesHaveNoNamespace(t *testing.T) {
+func TestB51ReferencesHaveNoNamespace(t *testing.T) {
 	const foreign = `{secretKeyRef: {name: gh, key: token, namespace: kube-system}}`
 	for _, tc := range []struct{ name, spec, field string }{
 		{"bearer", httpsWith(`auth: {bearer: ` + foreign + `}`), "spec.http.auth.bearer.secretKeyRef.namespace"},
@@ -82,21 +88,30 @@ func TestReferencesHaveNoNamespace(t *testing.T) {
 }
 
 func TestANewObjectIsMarkedAsNeverActedOn(t *testing.T) {
-	g := NewWithT(t)
-	obj := mcpServer(t, "new", server)
+	for _, obj := range []*unstructured.Unstructured{mcpServer(t, "new", server), agentSession(t, "new", `{}`)} {
+		t.Run(obj.GetKind(), func(t *testing.T) {
+			g := NewWithT(t)
 
-	g.Expect(k8s.Create(context.Background(), obj, client.DryRunAll)).To(Succeed())
+			g.Expect(k8s.Create(context.Background(), obj, client.DryRunAll)).To(Succeed())
 
-	g.Expect(obj.Object["status"]).To(Equal(map[string]any{"observedGeneration": int64(-1)}))
+			g.Expect(obj.Object["status"]).To(Equal(map[string]any{"observedGeneration": int64(-1)}))
+		})
+	}
 }
 
 // An apply of what was applied already would change nothing: the API server adds nothing to what it was sent.
 func TestApplyingAgainWouldChangeNothing(t *testing.T) {
-	for _, tc := range slices.Concat(urlAcceptances, httpAcceptances, specAcceptances) {
+	expectNoChange(t, mcpServer, slices.Concat(urlAcceptances, httpAcceptances, specAcceptances))
+	expectNoChange(t, agentSession, sessionAcceptances)
+}
+
+func expectNoChange(t *testing.T, kind maker, cases []accepted) {
+	t.Helper()
+	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			g := NewWithT(t)
 			ctx := context.Background()
-			manifest := mcpServer(t, "applied", tc.spec)
+			manifest := kind(t, "applied", tc.spec)
 			t.Cleanup(func() { g.Expect(k8s.Delete(ctx, manifest.DeepCopy())).To(Succeed()) })
 			live, again := manifest.DeepCopy(), manifest.DeepCopy()
 

@@ -123,9 +123,9 @@ var specRefusals = []refused{
 		[]string{"spec.allowedNamespaces.from: Required value"}},
 }
 
-func TestSpecAccepted(t *testing.T) { runAccepted(t, specAcceptances) }
+func TestSpecAccepted(t *testing.T) { runAccepted(t, mcpServer, specAcceptances) }
 
-func TestSpecRefused(t *testing.T) { runRefused(t, specRefusals) }
+func TestSpecRefused(t *testing.T) { runRefused(t, mcpServer, specRefusals) }
 
 // durationField is one duration of the spec, its bounds and a value just outside of each.
 type durationField struct {
@@ -184,7 +184,7 @@ func TestDurationsAccepted(t *testing.T) {
 		cases = append(cases,
 			accepted{f.field + " at least", f.spec(f.least)}, accepted{f.field + " at most", f.spec(f.most)})
 	}
-	runAccepted(t, cases)
+	runAccepted(t, mcpServer, cases)
 }
 
 func TestDurationsRefused(t *testing.T) {
@@ -199,5 +199,5 @@ func TestDurationsRefused(t *testing.T) {
 	for _, f := range durationFields {
 		cases = append(cases, f.refused()...)
 	}
-	runRefused(t, cases)
+	runRefused(t, mcpServer, cases)
 }

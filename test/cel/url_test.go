@@ -104,6 +104,6 @@ var urlRefusals = []refused{
 	{"missing", `http: {}`, []string{"spec.http.url: Required value"}},
 }
 
-func TestURLAccepted(t *testing.T) { runAccepted(t, urlAcceptances) }
+func TestURLAccepted(t *testing.T) { runAccepted(t, mcpServer, urlAcceptances) }
 
-func TestURLRefused(t *testing.T) { runRefused(t, urlRefusals) }
+func TestURLRefused(t *testing.T) { runRefused(t, mcpServer, urlRefusals) }

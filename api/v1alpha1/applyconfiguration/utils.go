@@ -19,6 +19,14 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=mooring.dev, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("AgentSession"):
+		return &apiv1alpha1.AgentSessionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AgentSessionReference"):
+		return &apiv1alpha1.AgentSessionReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AgentSessionSpec"):
+		return &apiv1alpha1.AgentSessionSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AgentSessionStatus"):
+		return &apiv1alpha1.AgentSessionStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AllowedNamespaces"):
 		return &apiv1alpha1.AllowedNamespacesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Auth"):
@@ -49,6 +57,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.MCPServerSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MCPServerStatus"):
 		return &apiv1alpha1.MCPServerStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NativeKey"):
+		return &apiv1alpha1.NativeKeyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NativeKeySource"):
+		return &apiv1alpha1.NativeKeySourceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("OAuthClientCredentials"):
 		return &apiv1alpha1.OAuthClientCredentialsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Recovery"):
@@ -59,18 +71,34 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.SecretKeyReferenceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SecretReference"):
 		return &apiv1alpha1.SecretReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerExclusion"):
+		return &apiv1alpha1.ServerExclusionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerReference"):
+		return &apiv1alpha1.ServerReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerSelection"):
+		return &apiv1alpha1.ServerSelectionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerStatus"):
 		return &apiv1alpha1.ServerStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServiceAccountReference"):
+		return &apiv1alpha1.ServiceAccountReferenceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SessionCatalogStatus"):
+		return &apiv1alpha1.SessionCatalogStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Sessions"):
 		return &apiv1alpha1.SessionsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SessionServerStatus"):
+		return &apiv1alpha1.SessionServerStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SessionStatus"):
 		return &apiv1alpha1.SessionStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StartupStatus"):
+		return &apiv1alpha1.StartupStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StdioTransport"):
 		return &apiv1alpha1.StdioTransportApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Timeouts"):
 		return &apiv1alpha1.TimeoutsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TLS"):
 		return &apiv1alpha1.TLSApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ToolFilter"):
+		return &apiv1alpha1.ToolFilterApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Tools"):
 		return &apiv1alpha1.ToolsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ValueSource"):

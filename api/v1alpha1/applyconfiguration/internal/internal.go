@@ -26,6 +26,109 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.github.mooring-dev.mooring.api.v1alpha1.AgentSession
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+    - name: spec
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.AgentSessionSpec
+    - name: status
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.AgentSessionStatus
+      default:
+        observedGeneration: -1
+- name: com.github.mooring-dev.mooring.api.v1alpha1.AgentSessionReference
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+- name: com.github.mooring-dev.mooring.api.v1alpha1.AgentSessionSpec
+  map:
+    fields:
+    - name: allowedServiceAccounts
+      type:
+        list:
+          elementType:
+            namedType: com.github.mooring-dev.mooring.api.v1alpha1.ServiceAccountReference
+          elementRelationship: atomic
+    - name: exposure
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.Exposure
+    - name: mcp
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.Toggle
+    - name: nativeIntegrations
+      type:
+        list:
+          elementType:
+            namedType: com.github.mooring-dev.mooring.api.v1alpha1.NativeIntegration
+          elementRelationship: associative
+    - name: parentRef
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.AgentSessionReference
+    - name: projectConfig
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.Toggle
+    - name: servers
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.ServerSelection
+    - name: startupTimeout
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
+    - name: tools
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.ToolFilter
+- name: com.github.mooring-dev.mooring.api.v1alpha1.AgentSessionStatus
+  map:
+    fields:
+    - name: catalog
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.SessionCatalogStatus
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: endpoint
+      type:
+        scalar: string
+    - name: lastHandledReloadAt
+      type:
+        scalar: string
+    - name: nativeKeys
+      type:
+        list:
+          elementType:
+            namedType: com.github.mooring-dev.mooring.api.v1alpha1.NativeKey
+          elementRelationship: atomic
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: servers
+      type:
+        list:
+          elementType:
+            namedType: com.github.mooring-dev.mooring.api.v1alpha1.SessionServerStatus
+          elementRelationship: atomic
+    - name: startup
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.StartupStatus
+    - name: summary
+      type:
+        scalar: string
 - name: com.github.mooring-dev.mooring.api.v1alpha1.AllowedNamespaces
   map:
     fields:
@@ -130,6 +233,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: valueFrom
       type:
         namedType: com.github.mooring-dev.mooring.api.v1alpha1.ValueSource
+- name: com.github.mooring-dev.mooring.api.v1alpha1.Exposure
+  scalar: string
 - name: com.github.mooring-dev.mooring.api.v1alpha1.FailureStatus
   map:
     fields:
@@ -315,6 +420,26 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: atomic
 - name: com.github.mooring-dev.mooring.api.v1alpha1.NamespacesFrom
   scalar: string
+- name: com.github.mooring-dev.mooring.api.v1alpha1.NativeIntegration
+  scalar: string
+- name: com.github.mooring-dev.mooring.api.v1alpha1.NativeKey
+  map:
+    fields:
+    - name: env
+      type:
+        scalar: string
+    - name: secretKeyRef
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.NativeKeySource
+- name: com.github.mooring-dev.mooring.api.v1alpha1.NativeKeySource
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
 - name: com.github.mooring-dev.mooring.api.v1alpha1.OAuthClientCredentials
   map:
     fields:
@@ -377,6 +502,44 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+- name: com.github.mooring-dev.mooring.api.v1alpha1.ServerExclusion
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+- name: com.github.mooring-dev.mooring.api.v1alpha1.ServerReference
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+    - name: namespace
+      type:
+        scalar: string
+    - name: required
+      type:
+        scalar: boolean
+- name: com.github.mooring-dev.mooring.api.v1alpha1.ServerSelection
+  map:
+    fields:
+    - name: exclude
+      type:
+        list:
+          elementType:
+            namedType: com.github.mooring-dev.mooring.api.v1alpha1.ServerExclusion
+          elementRelationship: associative
+          keys:
+          - name
+    - name: refs
+      type:
+        list:
+          elementType:
+            namedType: com.github.mooring-dev.mooring.api.v1alpha1.ServerReference
+          elementRelationship: atomic
+    - name: selector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
 - name: com.github.mooring-dev.mooring.api.v1alpha1.ServerStatus
   map:
     fields:
@@ -392,6 +555,60 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: version
       type:
         scalar: string
+- name: com.github.mooring-dev.mooring.api.v1alpha1.ServiceAccountReference
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+    - name: namespace
+      type:
+        scalar: string
+- name: com.github.mooring-dev.mooring.api.v1alpha1.SessionCatalogStatus
+  map:
+    fields:
+    - name: configMap
+      type:
+        scalar: string
+    - name: digest
+      type:
+        scalar: string
+    - name: encoding
+      type:
+        scalar: string
+    - name: revision
+      type:
+        scalar: string
+    - name: toolCount
+      type:
+        scalar: numeric
+- name: com.github.mooring-dev.mooring.api.v1alpha1.SessionServerStatus
+  map:
+    fields:
+    - name: calls
+      type:
+        namedType: com.github.mooring-dev.mooring.api.v1alpha1.CallsStatus
+    - name: class
+      type:
+        scalar: string
+    - name: message
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+    - name: namespace
+      type:
+        scalar: string
+    - name: source
+      type:
+        scalar: string
+    - name: state
+      type:
+        scalar: string
+    - name: tools
+      type:
+        scalar: numeric
 - name: com.github.mooring-dev.mooring.api.v1alpha1.SessionSharing
   scalar: string
 - name: com.github.mooring-dev.mooring.api.v1alpha1.SessionStatus
@@ -424,6 +641,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: sharing
       type:
         namedType: com.github.mooring-dev.mooring.api.v1alpha1.SessionSharing
+- name: com.github.mooring-dev.mooring.api.v1alpha1.StartupStatus
+  map:
+    fields:
+    - name: outcome
+      type:
+        scalar: string
 - name: com.github.mooring-dev.mooring.api.v1alpha1.StdioTransport
   map:
     fields:
@@ -480,6 +703,23 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: list
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
+- name: com.github.mooring-dev.mooring.api.v1alpha1.Toggle
+  scalar: string
+- name: com.github.mooring-dev.mooring.api.v1alpha1.ToolFilter
+  map:
+    fields:
+    - name: allow
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+    - name: deny
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
 - name: com.github.mooring-dev.mooring.api.v1alpha1.Tools
   map:
     fields:
