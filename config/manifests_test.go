@@ -7,6 +7,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -127,6 +128,7 @@ func TestManifestsApply(t *testing.T) {
 		t.Errorf("the API server warns: %q", warned.said)
 	}
 	t.Run("rights of the manager", func(t *testing.T) { testRights(t, admin, c) })
+	t.Run("rights of an agent", func(t *testing.T) { testAgentRights(t, admin, c) })
 }
 
 // established waits until the API server serves the kinds that the CRDs define.
@@ -150,17 +152,10 @@ func testRights(t *testing.T, admin *rest.Config, c client.Client) {
 		t.Fatal(err)
 	}
 	may := func(namespace, verb, group, resource, subresource string) bool {
-		review, err := clients.AuthorizationV1().SubjectAccessReviews().Create(t.Context(),
-			&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-				User: "system:serviceaccount:" + config.Namespace + ":" + config.ManagerServiceAccount,
-				ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource,
-				},
-			}}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return review.Status.Allowed
+		return allowed(t, clients, "system:serviceaccount:"+config.Namespace+":"+config.ManagerServiceAccount,
+			&authorizationv1.ResourceAttributes{
+				Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: subresource,
+			})
 	}
 	for _, verb := range []string{"get", "list", "watch"} {
 		if !may("default", verb, "mooring.dev", "mcpservers", "") {
@@ -199,8 +194,61 @@ func testRights(t *testing.T, admin *rest.Config, c client.Client) {
 	}
 }
 
+// allowed asks the API server whether a user may do something.
+func allowed(
+	t *testing.T, clients kubernetes.Interface, user string, what *authorizationv1.ResourceAttributes,
+) bool {
+	t.Helper()
+	review, err := clients.AuthorizationV1().SubjectAccessReviews().Create(t.Context(),
+		&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user, ResourceAttributes: what,
+		}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return review.Status.Allowed
+}
+
+// testAgentRights binds an agent's service account as its role says, and asks what it may do: use, and nothing else.
+func testAgentRights(t *testing.T, admin *rest.Config, c client.Client) {
+	clients, err := kubernetes.NewForConfig(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binding := &unstructured.Unstructured{}
+	binding.SetAPIVersion("rbac.authorization.k8s.io/v1")
+	binding.SetKind("RoleBinding")
+	binding.SetNamespace("default")
+	binding.SetName("coder")
+	binding.Object["roleRef"] = map[string]any{
+		"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "mooring-agent",
+	}
+	binding.Object["subjects"] = []any{map[string]any{"kind": "ServiceAccount", "namespace": "default", "name": "coder"}}
+	apply(t, c, binding)
+
+	may := func(namespace, verb, resource string) bool {
+		return allowed(t, clients, "system:serviceaccount:default:coder", &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: verb, Group: "mooring.dev", Resource: resource,
+		})
+	}
+	for _, resource := range []string{"agentsessions", "mcpservers"} {
+		NewWithT(t).Eventually(func() bool { return may("default", "use", resource) }, patience).
+			Should(BeTrue(), "an agent may use "+resource)
+		for _, verb := range []string{"get", "list", "create", "update", "patch", "delete"} {
+			if may("default", verb, resource) {
+				t.Errorf("an agent may %s %s", verb, resource)
+			}
+		}
+		if may("kube-system", "use", resource) {
+			t.Errorf("bound in one namespace, an agent may use %s of another", resource)
+		}
+	}
+}
+
 func TestKustomizationsNameEveryFile(t *testing.T) {
-	for _, dir := range []string{"rbac", "manager", "samples", filepath.Join("rbac", "secret-reader")} {
+	for dir, sub := range map[string]string{
+		"rbac": "", filepath.Join("rbac", "secret-reader"): "", "manager": "", "samples": "", "crd": "bases",
+	} {
 		raw, err := os.ReadFile(filepath.Join(dir, "kustomization.yaml"))
 		if err != nil {
 			t.Fatal(err)
@@ -211,14 +259,14 @@ func TestKustomizationsNameEveryFile(t *testing.T) {
 		if err := yaml.Unmarshal(raw, &kustomization); err != nil {
 			t.Fatal(err)
 		}
-		entries, err := os.ReadDir(dir)
+		entries, err := os.ReadDir(filepath.Join(dir, sub))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var named []string
 		for _, entry := range entries {
 			if strings.HasSuffix(entry.Name(), ".yaml") && entry.Name() != "kustomization.yaml" {
-				named = append(named, entry.Name())
+				named = append(named, path.Join(sub, entry.Name()))
 			}
 		}
 		slices.Sort(kustomization.Resources)
