@@ -37,6 +37,6 @@ func newRoot(program string) *cobra.Command {
 	if strings.HasPrefix(program, "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl mooring"}
 	}
-	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newVersion())
+	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(), newReconnect(), newVersion())
 	return root
 }

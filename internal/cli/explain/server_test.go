@@ -1,0 +1,155 @@
+package explain_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/test/builder"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// now is the instant of all explanations.
+var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+func ago(d time.Duration) *metav1.Time { return ptr.To(metav1.NewTime(now.Add(-d))) }
+
+// server is one in which Ready says what is given, for three minutes.
+func server(status metav1.ConditionStatus, reason, message string) *v1alpha1.MCPServer {
+	s := builder.MCPServer("github").Namespace("agents").URL("https://mcp.example.com/mcp").Generation(2).Obj()
+	s.Status.ObservedGeneration = 2
+	say(s, v1alpha1.ConditionReady, status, reason, message)
+	return s
+}
+
+func say(s *v1alpha1.MCPServer, condition string, status metav1.ConditionStatus, reason, message string) {
+	s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{
+		Type: condition, Status: status, Reason: reason, Message: message, ObservedGeneration: 2,
+		LastTransitionTime: *ago(3 * time.Minute),
+	})
+}
+
+const (
+	refused      = "connection to https://mcp.example.com/mcp was refused; check that the server runs and listens there"
+	unauthorized = "https://mcp.example.com/mcp answered 401 Unauthorized; " +
+		"check that the referenced Secret holds a credential that the server accepts"
+)
+
+func published(s *v1alpha1.MCPServer) {
+	s.Status.Catalog = &v1alpha1.CatalogStatus{ConfigMap: "github-mcp-tools", ToolCount: ptr.To[int32](12)}
+}
+
+func failing(s *v1alpha1.MCPServer, state, phase string) *v1alpha1.SessionStatus {
+	s.Status.Session = &v1alpha1.SessionStatus{State: state, LastFailure: &v1alpha1.FailureStatus{
+		Phase: phase, Since: ago(4 * time.Minute),
+	}}
+	return s.Status.Session
+}
+
+func TestServer(t *testing.T) {
+	cases := map[string]func() *v1alpha1.MCPServer{
+		"connected": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionTrue, v1alpha1.ReasonReady, "connected, and the catalog is published")
+			s.Status.Session = &v1alpha1.SessionStatus{State: v1alpha1.SessionConnected}
+			s.Status.Server = &v1alpha1.ServerStatus{Name: "gh", Version: "1.2", ProtocolVersion: "2025-11-25"}
+			published(s)
+			return s
+		},
+		"refresh-failed": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionTrue, v1alpha1.ReasonReady, "connected, and the catalog is published")
+			say(s, v1alpha1.ConditionCatalogPublished, metav1.ConditionFalse, v1alpha1.ReasonListToolsTimeout,
+				"https://mcp.example.com/mcp did not list its tools in time; the last good catalog stays published")
+			s.Status.Session = &v1alpha1.SessionStatus{State: v1alpha1.SessionConnected}
+			published(s)
+			s.Status.Warnings = []v1alpha1.Warning{{Type: "ToolTooLarge", Tool: "dump", Message: "300 KiB, withheld"}}
+			s.Status.WarningCount = ptr.To[int32](7)
+			return s
+		},
+		"waiting": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused)
+			failing(s, v1alpha1.SessionWaiting, "connect")
+			return s
+		},
+		"quarantined": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused)
+			session := failing(s, v1alpha1.SessionQuarantined, "connect")
+			session.Strikes, session.QuarantinedUntil = ptr.To[int32](2), ago(-42*time.Second)
+			published(s)
+			return s
+		},
+		"refused": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionFalse, v1alpha1.ReasonAuthenticationFailed, unauthorized)
+			say(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonAuthenticationFailed, unauthorized)
+			session := failing(s, v1alpha1.SessionRetired, "connect")
+			session.Retirement, session.RetiredAt = v1alpha1.RetirementRefused, ago(4*time.Minute)
+			return s
+		},
+		"exhausted": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused)
+			session := failing(s, v1alpha1.SessionRetired, "probe")
+			session.Retirement, session.RetiredAt = v1alpha1.RetirementExhausted, ago(4*time.Minute)
+			published(s)
+			return s
+		},
+		"exhausted-for-good": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused)
+			s.Spec.Recovery = &v1alpha1.Recovery{ProbeInterval: &metav1.Duration{}}
+			say(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonConnectFailed, refused)
+			session := failing(s, v1alpha1.SessionRetired, "connect")
+			session.Retirement, session.RetiredAt = v1alpha1.RetirementExhausted, ago(4*time.Minute)
+			return s
+		},
+		"secret-missing": func() *v1alpha1.MCPServer {
+			return server(metav1.ConditionFalse, v1alpha1.ReasonSecretNotFound,
+				`Secret "gh" not found in namespace "agents"; create it, or correct the reference`)
+		},
+		"invalid": func() *v1alpha1.MCPServer {
+			const text = "spec.http.url: variable $(ORG) is not defined; add it to spec.variables"
+			s := server(metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, text)
+			say(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonInvalidConfiguration, text)
+			return s
+		},
+		"disabled": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionTrue, v1alpha1.ReasonDisabled, "the server is disabled")
+			s.Spec.Disabled = true
+			return s
+		},
+		"calls-failing": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionFalse, v1alpha1.ReasonCallsFailing, "every gateway fails to call it; look there")
+			s.Status.Session = &v1alpha1.SessionStatus{State: v1alpha1.SessionConnected}
+			s.Status.Calls = &v1alpha1.CallsStatus{State: v1alpha1.CallsFailing, Class: "server"}
+			published(s)
+			return s
+		},
+		"new": func() *v1alpha1.MCPServer {
+			return builder.MCPServer("github").Namespace("agents").Generation(1).Obj()
+		},
+		"changed": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionTrue, v1alpha1.ReasonReady, "connected")
+			s.Generation = 3
+			return s
+		},
+	}
+	for name, object := range cases {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			got := explain.Server(object(), now)
+			file := filepath.Join("testdata", name+".txt")
+			if *update {
+				g.Expect(os.WriteFile(file, []byte(got), 0o600)).To(Succeed())
+			}
+			want, err := os.ReadFile(file)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(got).To(Equal(string(want)))
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/explain"
+)
+
+func newReconnect() *cobra.Command {
+	flags := &clusterFlags{}
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "reconnect SERVER",
+		Short: "Drop a server's session, connect anew, and wait for the outcome",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			c, namespace, err := flags.connect()
+			if err != nil {
+				return err
+			}
+			server, err := findServer(cmd, c, client.ObjectKey{Namespace: namespace, Name: arguments[0]})
+			if err != nil {
+				return err
+			}
+			if server.Spec.Disabled {
+				return fmt.Errorf("%s is disabled and holds no session; remove spec.disabled", server.Name)
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return reconnect(ctx, cmd, c, server)
+		},
+	}
+	flags.register(cmd.Flags())
+	cmd.Flags().DurationVar(&timeout, "timeout", 90*time.Second, "how long to wait for the outcome")
+	return cmd
+}
+
+// reconnect sets the annotation and waits until the manager has echoed it, which it does when an attempt has ended.
+func reconnect(ctx context.Context, cmd *cobra.Command, c client.WithWatch, server *v1alpha1.MCPServer) error {
+	before := server.DeepCopy()
+	value := time.Now().UTC().Format(time.RFC3339Nano)
+	if server.Annotations == nil {
+		server.Annotations = map[string]string{}
+	}
+	server.Annotations[v1alpha1.AnnotationReconnect] = value
+	if err := c.Patch(ctx, server, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("annotation: %w", err)
+	}
+	done := newProgress(cmd.ErrOrStderr()).step("reconnecting %s", server.Name)
+	after, err := awaitServer(ctx, c, server, func(s *v1alpha1.MCPServer) bool {
+		return s.Status.LastHandledReconnectAt == value
+	})
+	if err != nil {
+		return err
+	}
+	done()
+	_, err = fmt.Fprint(cmd.OutOrStdout(), explain.Server(after, time.Now()))
+	if err == nil && !meta.IsStatusConditionTrue(after.Status.Conditions, v1alpha1.ConditionReady) {
+		err = errors.New("the server is not ready")
+	}
+	return err
+}
+
+// awaitServer watches one server until it is as wanted.
+func awaitServer(
+	ctx context.Context, c client.WithWatch, server *v1alpha1.MCPServer, wanted func(*v1alpha1.MCPServer) bool,
+) (*v1alpha1.MCPServer, error) {
+	if wanted(server) {
+		return server, nil
+	}
+	watcher, err := c.Watch(ctx, &v1alpha1.MCPServerList{}, client.InNamespace(server.Namespace),
+		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", server.Name)})
+	if err != nil {
+		return nil, fmt.Errorf("watch: %w", err)
+	}
+	defer watcher.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no outcome in time; `mooring why %s -n %s` tells where it stands",
+				server.Name, server.Namespace)
+		case event, open := <-watcher.ResultChan():
+			switch seen, ok := event.Object.(*v1alpha1.MCPServer); {
+			case !open || event.Type == watch.Error:
+				return nil, errors.New("the watch ended; try again")
+			case event.Type == watch.Deleted:
+				return nil, fmt.Errorf("%s was deleted", server.Name)
+			case ok && wanted(seen):
+				return seen, nil
+			}
+		}
+	}
+}
