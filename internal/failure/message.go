@@ -14,7 +14,8 @@ var answered = "{target} answered {status}"
 var templates = map[Reason]template{
 	AuthenticationFailed: {
 		what: "{target} did not accept the credential", withStatus: answered,
-		next: "check that the referenced Secret holds a credential that the server accepts",
+		next: "declare a credential that the server accepts in spec.http.auth or spec.http.headers, " +
+			"or correct the Secret that it comes from",
 	},
 	TokenAcquisitionFailed: {
 		what:       "no access token could be had for {target}",
@@ -44,7 +45,8 @@ var templates = map[Reason]template{
 	ConnectionLost: {
 		what:       "the connection to {target} was lost",
 		withStatus: "{target} no longer knows the session and answered {status}",
-		next:       "it is opened again by itself",
+		next: "it is opened again by itself; if this goes on, look into the logs of the server and of what stands " +
+			"in front of it",
 	},
 	ProcessExited: {
 		what: "the process behind {target} ended",
@@ -65,7 +67,7 @@ var templates = map[Reason]template{
 	NotMCP: {
 		what:       "what answers at {target} is not an MCP server",
 		withStatus: "what answers at {target} is not an MCP server: {status}",
-		next:       "check the path of the URL",
+		next:       "check the URL: its scheme, host and path",
 	},
 	EndpointNotFound: {
 		what: "there is nothing at {target}", withStatus: answered,
@@ -73,11 +75,12 @@ var templates = map[Reason]template{
 	},
 	UnsupportedProtocolVersion: {
 		what: "{target} and Mooring have no protocol version in common",
-		next: "update the server, or change or remove spec.protocolVersion",
+		next: "update the one that is older; if spec.protocolVersion is set, change or remove it",
 	},
 	TLSVerificationFailed: {
-		what: "the TLS identity of {target} could not be verified",
-		next: "name its authority in tls.caBundleRef, or correct the host or tls.serverName",
+		what: "TLS with {target} could not be established",
+		next: "check spec.http.tls: caBundleRef says whom to trust, serverName whom to expect if it is not the URL's " +
+			"host, clientCertificateRef who we are",
 	},
 	RedirectRefused: {
 		what:       "{target} redirects to another place, which is not followed",
@@ -86,11 +89,12 @@ var templates = map[Reason]template{
 	},
 	AddressNotAllowed: {
 		what: "the address of {target} is not allowed here",
-		next: "use another address, or ask the administrator to allow it with --egress-allow",
+		next: "use another address, or ask the administrator whether Mooring's flags may allow this one: " +
+			"--egress-allow, --egress-deny, --allow-loopback, --allow-cross-namespace-services",
 	},
 	ProtocolError: {
 		what: "{target} answered with something that is not valid MCP", withStatus: answered,
-		next: "check the URL and that the server speaks MCP over this transport",
+		next: "check the URL, and look into the server's own logs; it is tried again by itself",
 	},
 	SessionFlapping: {
 		what: "{target} forgot its session several times within a minute",
@@ -113,18 +117,32 @@ func Message(f Failure, target string) string {
 	if !ok {
 		t = templates[UnknownFailure]
 	}
-	what, next := t.what, t.next
-	if f.HTTPStatus != 0 && t.withStatus != "" {
-		what = t.withStatus
-	}
+	what, next := t.happened(f), t.next
 	if f.Answered && f.HTTPStatus == 0 && f.Reason != CatalogTooLarge {
-		what, next = "{target} answered with a JSON-RPC error", "look into the server's own logs; it is tried again by itself"
-	}
-	if f.Reason == ConnectFailed && f.Detail != "" {
-		what = "connection to {target} failed"
+		what, next = refusedRequest(f.Phase), "look into the server's own logs; it is tried again by itself"
 	}
 	if f.Detail != "" {
 		what += " (" + f.Detail + ")"
 	}
 	return strings.NewReplacer("{target}", target, "{status}", statusLine(f.HTTPStatus)).Replace(what) + "; " + next
+}
+
+// happened chooses the words for what happened. That an answer which makes no sense came with 200 OK explains nothing,
+// unless the question is what it is that answers.
+func (t template) happened(f Failure) string {
+	switch {
+	case t.withStatus != "" && (f.HTTPStatus >= 300 || f.HTTPStatus != 0 && f.Reason == NotMCP):
+		return t.withStatus
+	case f.Reason == ConnectFailed && f.Detail != "":
+		return "connection to {target} failed"
+	}
+	return t.what
+}
+
+// refusedRequest tells of a JSON-RPC error in answer to the request of a phase.
+func refusedRequest(phase Phase) string {
+	if phase == List {
+		return "{target} answered tools/list with a JSON-RPC error"
+	}
+	return "{target} answered with a JSON-RPC error"
 }

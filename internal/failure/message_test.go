@@ -23,7 +23,8 @@ func TestMessages(t *testing.T) {
 		}, {
 			Failure{Reason: AuthenticationFailed, HTTPStatus: 401},
 			"https://h.example/mcp answered 401 Unauthorized; " +
-				"check that the referenced Secret holds a credential that the server accepts",
+				"declare a credential that the server accepts in spec.http.auth or spec.http.headers, " +
+				"or correct the Secret that it comes from",
 		}, {
 			Failure{Reason: PermissionDenied, HTTPStatus: 403},
 			"https://h.example/mcp answered 403 Forbidden; check what the credential is allowed to do there",
@@ -36,11 +37,12 @@ func TestMessages(t *testing.T) {
 		}, {
 			Failure{Reason: NotMCP, HTTPStatus: 200, Detail: "content type text/html"},
 			"what answers at https://h.example/mcp is not an MCP server: 200 OK (content type text/html); " +
-				"check the path of the URL",
+				"check the URL: its scheme, host and path",
 		}, {
 			Failure{Reason: TLSVerificationFailed, Detail: "its issuer is not trusted"},
-			"the TLS identity of https://h.example/mcp could not be verified (its issuer is not trusted); " +
-				"name its authority in tls.caBundleRef, or correct the host or tls.serverName",
+			"TLS with https://h.example/mcp could not be established (its issuer is not trusted); check spec.http.tls: " +
+				"caBundleRef says whom to trust, serverName whom to expect if it is not the URL's host, " +
+				"clientCertificateRef who we are",
 		}, {
 			Failure{Reason: DNSError},
 			"the host name of https://h.example/mcp could not be resolved; check the name and the cluster's DNS",
@@ -51,6 +53,14 @@ func TestMessages(t *testing.T) {
 			Failure{Reason: ProtocolError, Answered: true, Detail: "code -32603"},
 			"https://h.example/mcp answered with a JSON-RPC error (code -32603); " +
 				"look into the server's own logs; it is tried again by itself",
+		}, {
+			Failure{Reason: ProtocolError, Answered: true, Phase: List},
+			"https://h.example/mcp answered tools/list with a JSON-RPC error; " +
+				"look into the server's own logs; it is tried again by itself",
+		}, {
+			Failure{Reason: ProtocolError, HTTPStatus: 200, Detail: "an answer that is not JSON"},
+			"https://h.example/mcp answered with something that is not valid MCP (an answer that is not JSON); " +
+				"check the URL, and look into the server's own logs; it is tried again by itself",
 		}, {
 			Failure{Reason: "Novel"},
 			"the exchange with https://h.example/mcp failed in a way that is not known; " +
