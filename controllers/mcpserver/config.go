@@ -11,15 +11,11 @@ import (
 )
 
 // sessionConfig is what the supervisor needs to keep the session that the spec and its references describe.
-func (r *Reconciler) sessionConfig(s *scope) (session.Config, error) {
-	dialer, err := r.Dial(*s.endpoint)
-	if err != nil {
-		return session.Config{}, fmt.Errorf("dialer: %w", err)
-	}
+func sessionConfig(s *scope) session.Config {
 	spec := &s.server.Spec
 	return session.Config{
 		Generation:      s.server.Generation,
-		Dialer:          dialer,
+		Dialer:          s.dialer,
 		Connection:      s.endpoint.Fingerprint(),
 		Catalog:         s.hash,
 		Wake:            secret.Fingerprint(fmt.Sprint(s.server.Generation), s.endpoint.Fingerprint()),
@@ -31,7 +27,7 @@ func (r *Reconciler) sessionConfig(s *scope) (session.Config, error) {
 		Calls:           session.Calls{MaxConcurrent: spec.MaxConcurrent(), IdleTimeout: spec.IdleTimeout()},
 		HealthInterval:  spec.HealthInterval(),
 		RefreshInterval: spec.RefreshInterval(),
-	}, nil
+	}
 }
 
 // recovery translates the API's "0s", never probe, into the supervisor's negative.

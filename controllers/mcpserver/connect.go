@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -25,11 +26,7 @@ func (r *Reconciler) connect(_ context.Context, s *scope) error {
 			"no connection is made before the configuration is accepted")
 		return nil
 	}
-	config, err := r.sessionConfig(s)
-	if err != nil {
-		return err
-	}
-	r.Sessions.Ensure(s.key, config)
+	r.Sessions.Ensure(s.key, sessionConfig(s))
 	s.snapshot, _ = r.Sessions.Snapshot(s.key)
 	s.restful = !s.snapshot.Settled && s.sameGeneration()
 	r.tellConnected(s)
@@ -60,7 +57,8 @@ func tellQuarantined(s *scope) {
 		return
 	}
 	s.say.True(condition, string(s.snapshot.Fault.Reason), "every attempt failed, so the server is left alone until "+
-		"status.session.quarantinedUntil; then one probe decides. Calls are refused at once; tools stay offered")
+		"status.session.quarantinedUntil; then one probe decides. Calls are refused at once; tools that were published "+
+		"stay offered. "+s.reconnectCommand()+" tries at once")
 }
 
 func tellRetired(s *scope) {
@@ -72,12 +70,10 @@ func tellRetired(s *scope) {
 	reason := string(s.snapshot.Fault.Reason)
 	if s.snapshot.Retirement == session.Exhausted {
 		s.say.True(condition, reason, "the server did not answer through all quarantines; it is probed slowly and "+
-			"comes back by itself. `kubectl annotate --overwrite mcpserver "+s.name.Name+
-			" mooring.dev/reconnect=$(date +%s)` tries at once")
+			"comes back by itself. "+s.reconnectCommand()+" tries at once")
 	} else {
-		s.say.True(condition, reason, "the server refused, and trying again would not help: mend the cause. "+
-			"A change of the spec or of a referenced Secret or ConfigMap, or the annotation "+
-			"mooring.dev/reconnect, tries at once")
+		s.say.True(condition, reason, "trying again would not help: mend the cause, which Connected tells. A change of "+
+			"the spec or of a referenced Secret or ConfigMap tries at once, and so does "+s.reconnectCommand())
 	}
 	if s.snapshot.Retirement == session.Refused || s.snapshot.NextAttempt.IsZero() {
 		s.stall = &endpoint.Refusal{Reason: reason, Message: s.faultMessage(s.snapshot.Fault), Final: true}
@@ -93,4 +89,10 @@ func (s *scope) faultMessage(fault *session.Fault) string {
 		return former.Message
 	}
 	return failure.Message(fault.Failure, endpoint.Target(&s.server.Spec))
+}
+
+// reconnectCommand is what a person runs who has mended something that Mooring does not see.
+func (s *scope) reconnectCommand() string {
+	return fmt.Sprintf("`kubectl annotate --overwrite -n %s mcpserver %s %s=$(date +%%s)`",
+		s.name.Namespace, s.name.Name, v1alpha1.AnnotationReconnect)
 }

@@ -39,7 +39,7 @@ func transitions(before, after *v1alpha1.MCPServer) []events.Event {
 		if is == nil || is.Status != trouble.bad || was != nil && was.Status == is.Status && was.Reason == is.Reason {
 			continue
 		}
-		out = append(out, events.Warning(is.Reason, trouble.action, is.Message))
+		out = append(out, events.Warning(is.Reason, trouble.action, cause(after, is)))
 		break
 	}
 	if became(before, after, v1alpha1.ConditionConnected) {
@@ -51,6 +51,21 @@ func transitions(before, after *v1alpha1.MCPServer) []events.Event {
 			"the tools are in ConfigMap "+after.Status.Catalog.ConfigMap))
 	}
 	return out
+}
+
+// cause is what a Warning says. Of a server that is left alone an event tells why it is; the condition tells what
+// follows from that.
+func cause(server *v1alpha1.MCPServer, trouble *metav1.Condition) string {
+	connected := meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionConnected)
+	switch {
+	case connected == nil || connected.Reason != trouble.Reason:
+		return trouble.Message
+	case trouble.Type == v1alpha1.ConditionQuarantined:
+		return connected.Message + "; the server is left alone until status.session.quarantinedUntil"
+	case trouble.Type == v1alpha1.ConditionRetired:
+		return connected.Message + "; the server is retired: condition Retired says what brings it back"
+	}
+	return trouble.Message
 }
 
 // became tells whether a condition turned True.

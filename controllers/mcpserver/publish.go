@@ -140,7 +140,8 @@ func tellPublished(s *scope, stored *storedCatalog) {
 		s.say.False(condition, reason, s.faultMessage(fault)+keptNote(s))
 	case s.snapshot.EmptyUnconfirmed:
 		s.say.False(condition, v1alpha1.ReasonEmptyCatalog,
-			"the server listed no tools; it is asked again before that is believed"+keptNote(s))
+			"the server listed no tools; it is asked again before that is believed. If it should have some, look into its "+
+				"own logs"+keptNote(s))
 	case listing != nil && len(listing.Tools) == 0:
 		s.say.True(condition, v1alpha1.ReasonNoTools, "the server offers no tools")
 	case s.stored:

@@ -36,10 +36,8 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 // it needs none.
 func (r *Reconciler) accept(ctx context.Context, s *scope) (*endpoint.Config, error) {
 	spec := &s.server.Spec
-	if spec.HTTP == nil {
-		return nil, &endpoint.Refusal{Reason: v1alpha1.ReasonNotSupportedYet, Final: true,
-			Message: "spec.stdio is not supported by this version of Mooring; serve the command over HTTP " +
-				"and use spec.http"}
+	if err := unsupported(spec); err != nil {
+		return nil, err
 	}
 	if err := r.checkAddress(s.name.Namespace, spec); err != nil {
 		return nil, err
@@ -50,7 +48,31 @@ func (r *Reconciler) accept(ctx context.Context, s *scope) (*endpoint.Config, er
 	if spec.Disabled {
 		return nil, nil //nolint:nilnil // no endpoint is what a disabled server has
 	}
-	return endpoint.Resolve(ctx, r.References, s.name.Namespace, spec)
+	resolved, err := endpoint.Resolve(ctx, r.References, s.name.Namespace, spec)
+	if err != nil {
+		return nil, err
+	}
+	if s.dialer, err = r.Dial(*resolved); err != nil {
+		return nil, endpoint.Invalid(
+			"the server cannot be dialled as declared: %v; correct spec.http or spec.protocolVersion", err)
+	}
+	return resolved, nil
+}
+
+// unsupported refuses what the API has and this version cannot serve, rather than to connect without it.
+func unsupported(spec *v1alpha1.MCPServerSpec) error {
+	const reason = v1alpha1.ReasonNotSupportedYet
+	switch {
+	case spec.HTTP == nil:
+		return &endpoint.Refusal{Reason: reason, Final: true,
+			Message: "spec.stdio is not supported by this version of Mooring; serve the command over HTTP " +
+				"and use spec.http"}
+	case spec.HTTP.Auth != nil && spec.HTTP.Auth.OAuthClientCredentials != nil:
+		return &endpoint.Refusal{Reason: reason, Final: true,
+			Message: "spec.http.auth.oauthClientCredentials is not supported by this version of Mooring; " +
+				"use spec.http.auth.bearer"}
+	}
+	return nil
 }
 
 // checkAddress refuses what can be judged without any reference: a URL that does not parse once its variables are
@@ -74,7 +96,8 @@ func (s *scope) readFilter() (err error) {
 		allow, deny = tools.Allow, tools.Deny
 	}
 	if s.filter, err = catalog.NewFilter(allow, deny); err != nil {
-		return endpoint.Invalid("spec.tools: %v", err)
+		return endpoint.Invalid(
+			"spec.tools: %v; correct it, or put a backslash before a character that is meant literally", err)
 	}
 	return nil
 }

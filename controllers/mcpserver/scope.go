@@ -23,6 +23,7 @@ type scope struct {
 
 	// resolve sets these.
 	endpoint *endpoint.Config // nil when the server is disabled or not accepted
+	dialer   session.Dialer   // to the endpoint
 	filter   catalog.Filter
 	stall    *endpoint.Refusal // why waiting will not help; connect and publish set it too
 

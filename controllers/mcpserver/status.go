@@ -1,6 +1,8 @@
 package mcpserver
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -38,6 +40,26 @@ func summarise(s *scope) {
 		})
 		progress(s)
 	}
+	inReadingOrder(s.server.Status.Conditions)
+}
+
+// readingOrder is the verdict, what to expect, and the causes, the first one first.
+var readingOrder = []string{
+	v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionAccepted,
+	v1alpha1.ConditionConnected, v1alpha1.ConditionQuarantined, v1alpha1.ConditionRetired,
+	v1alpha1.ConditionCatalogPublished, v1alpha1.ConditionToolsDrifted,
+}
+
+// inReadingOrder sorts conditions, so that what people see first does not depend on what was set first, and one state
+// always looks the same.
+func inReadingOrder(all []metav1.Condition) {
+	rank := func(c metav1.Condition) int {
+		if at := slices.Index(readingOrder, c.Type); at >= 0 {
+			return at
+		}
+		return len(readingOrder)
+	}
+	slices.SortStableFunc(all, func(a, b metav1.Condition) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
 // readyRoots are the conditions that Ready follows from. Once a catalog of this configuration stands, a later list

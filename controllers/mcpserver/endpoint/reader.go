@@ -186,7 +186,8 @@ func (f *reader) clientCertificate(ctx context.Context, name string, endpoint *C
 	_, err = tls.X509KeyPair([]byte(endpoint.ClientCertificate.Reveal()), []byte(endpoint.ClientKey.Reveal()))
 	if err != nil { // the error's text may quote the key: it is not passed on
 		return &Refusal{v1alpha1.ReasonInvalidSecretValue, fmt.Sprintf(
-			"Secret %q does not hold a matching PEM pair in tls.crt and tls.key", name), true}
+			"Secret %q does not hold a matching PEM pair in tls.crt and tls.key; put a certificate and its private key there",
+			name), true}
 	}
 	return nil
 }
@@ -198,7 +199,9 @@ func (f *reader) text(ctx context.Context, reference v1alpha1.SecretKeyReference
 	if err != nil {
 		return secret.Value{}, err
 	}
-	trimmed := strings.Trim(value.Reveal(), " \t\r\n\v\f")
+	const space = " \t\r\n\v\f"
+	trimmed := strings.Trim(value.Reveal(), space)
+	leading := len(value.Reveal()) - len(strings.TrimLeft(value.Reveal(), space))
 	switch at := badHeaderByte(trimmed); {
 	case trimmed == "":
 		return secret.Value{}, &Refusal{v1alpha1.ReasonInvalidSecretValue, fmt.Sprintf(
@@ -206,7 +209,7 @@ func (f *reader) text(ctx context.Context, reference v1alpha1.SecretKeyReference
 	case at >= 0:
 		return secret.Value{}, &Refusal{v1alpha1.ReasonInvalidSecretValue, fmt.Sprintf(
 			"key %q of Secret %q has a control or non-ASCII byte at offset %d, which no HTTP header may have; "+
-				"write the Secret again without it", reference.Key, reference.Name, at), true}
+				"write the Secret again without it", reference.Key, reference.Name, leading+at), true}
 	}
 	return secret.New(trimmed), nil
 }
