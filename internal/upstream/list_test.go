@@ -89,6 +89,21 @@ func tooLarge(t *testing.T, c session.Conn, detail string) {
 	}
 }
 
+// A cursor that was followed before ends the list, though its page had something new.
+func TestB24_ACursorIsFollowedOnce(t *testing.T) {
+	s := mcpfake.New(t)
+	var n int
+	s.Fault(mcpfake.List, mcpfake.Forever, mcpfake.Mutate(func(a *mcpfake.Answer) {
+		n++
+		a.Error = nil // the fake knows no such cursor
+		a.Result = json.RawMessage(fmt.Sprintf(`{"tools":[{"name":"t%d"}],"nextCursor":"again"}`, n))
+	}))
+	c, _ := dial(t, config(t, s.URL()))
+	if listing, err := c.List(t.Context()); err != nil || len(listing.Tools) != 2 || !listing.Loop || n != 2 {
+		t.Errorf("%+v after %d requests, %v", listing, n, err)
+	}
+}
+
 func TestListsAreBounded(t *testing.T) {
 	s := mcpfake.New(t, mcpfake.WithTools(manyTools(2001)...), mcpfake.WithPageSize(500))
 	c, _ := dial(t, config(t, s.URL()))
