@@ -51,8 +51,12 @@ help: ## Show this list.
 ##@ Run
 
 .PHONY: demo
-demo: demo-build ## Show Mooring at work on a control plane of its own.
-	@$(DEMO_ENV) $(GO) run $(GOMODFLAGS) ./hack/demo
+demo: demo-build ## Show Mooring at work on a control plane of its own; STAY=1 keeps it running.
+	@$(DEMO_ENV) $(GO) run $(GOMODFLAGS) ./hack/demo $(if $(STAY),-stay)
+
+.PHONY: demo-fleet
+demo-fleet: demo-build ## Show a fleet in which every server fails in another way.
+	@$(DEMO_ENV) $(GO) run $(GOMODFLAGS) ./hack/demo -fleet $(if $(STAY),-stay)
 
 .PHONY: demo-check
 demo-check: demo-build ## The same without a terminal; fails when anything is not as described.
