@@ -17,19 +17,26 @@ import (
 
 func main() {
 	check := flag.Bool("check", false, "judge what is shown, and end with status 1 if anything is not as it should be")
+	fleet := flag.Bool("fleet", false, "show a fleet in which every server fails in another way")
 	stay := flag.Bool("stay", false, "keep everything running until Ctrl-C")
 	bin := flag.String("bin", "bin", "where mooring, sample-server, kubectl, etcd and kube-apiserver are")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *bin, *check, *stay); err != nil {
+	if err := run(ctx, options{*bin, *check, *stay, *fleet}); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, bin string, check, stay bool) (err error) {
-	bin, err = filepath.Abs(bin)
+// options are the flags.
+type options struct {
+	bin                string
+	check, stay, fleet bool
+}
+
+func run(ctx context.Context, o options) (err error) {
+	bin, err := filepath.Abs(o.bin)
 	if err != nil {
 		return err
 	}
@@ -43,9 +50,17 @@ func run(ctx context.Context, bin string, check, stay bool) (err error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return err
 	}
-	stage := &stage{bin: bin, state: state}
+	return perform(ctx, &stage{bin: bin, state: state}, o)
+}
+
+// perform plays the whole demo on the stage, and clears it.
+func perform(ctx context.Context, stage *stage, o options) (err error) {
 	defer func() { err = errors.Join(err, stage.stop()) }()
-	servers, err := stage.startServers(ctx)
+	start := stage.startServers
+	if o.fleet {
+		start = stage.startFleet
+	}
+	servers, err := start(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,8 +76,8 @@ func run(ctx context.Context, bin string, check, stay bool) (err error) {
 	if err := stage.show(ctx, servers); err != nil {
 		return err
 	}
-	if check {
+	if o.check {
 		return stage.judge(ctx, servers)
 	}
-	return stage.goOn(ctx, stay)
+	return stage.goOn(ctx, o.stay)
 }

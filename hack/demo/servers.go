@@ -12,8 +12,11 @@ import (
 // server is one MCPServer of the demo and what is to become of it.
 type server struct {
 	name, url string
-	bearer    bool
-	disabled  bool
+	// secret holds a bearer token under the key "token"; empty sends none.
+	secret   string
+	disabled bool
+	// hasty servers are given little time, so that the demo is short.
+	hasty bool
 	// ready, reason and tools are what must be seen in the end; without tools there is no catalog.
 	ready, reason string
 	tools         int
@@ -32,7 +35,7 @@ func (s *stage) startServers(ctx context.Context) ([]server, error) {
 	servers := []server{
 		{name: "sample-legacy", ready: "True", reason: "Ready", tools: sampleTools},
 		{name: "sample-modern", ready: "True", reason: "Ready", tools: sampleTools},
-		{name: "sample-secured", bearer: true, ready: "True", reason: "Ready", tools: sampleTools},
+		{name: "sample-secured", secret: "demo", ready: "True", reason: "Ready", tools: sampleTools},
 	}
 	flags := [][]string{{"--era=legacy"}, {"--era=modern"}, {"--era=modern", "--bearer-file=" + tokenFile}}
 	for i := range servers {
@@ -103,8 +106,11 @@ spec:
   http:
     url: %s
 `, declared.name, declared.url)
-		if declared.bearer {
-			out.WriteString("    auth: {bearer: {secretKeyRef: {name: demo, key: token}}}\n")
+		if declared.secret != "" {
+			fmt.Fprintf(&out, "    auth: {bearer: {secretKeyRef: {name: %s, key: token}}}\n", declared.secret)
+		}
+		if declared.hasty {
+			out.WriteString("  timeouts: {connect: 2s, list: 2s}\n")
 		}
 		if declared.disabled {
 			out.WriteString("  disabled: true\n")

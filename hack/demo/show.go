@@ -23,8 +23,8 @@ func (s *stage) apply(ctx context.Context, servers []server) error {
 // await waits until every server is what it is to become.
 func (s *stage) await(ctx context.Context, servers []server) error {
 	for _, declared := range servers {
-		if _, err := s.kubectl(ctx, "", "wait", "mcpserver/"+declared.name, "--for=condition=Ready="+declared.ready,
-			"--timeout=90s"); err != nil {
+		if _, err := s.kubectl(ctx, "", "wait", "mcpserver/"+declared.name, "--timeout=90s",
+			`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=`+declared.reason); err != nil {
 			return err
 		}
 	}

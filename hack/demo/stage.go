@@ -24,6 +24,7 @@ const (
 type stage struct {
 	bin, state string
 	running    []*program
+	fakes      fakes
 }
 
 // program is one process that the demo started.
@@ -86,6 +87,7 @@ func watchFor(reader io.Reader, prefix string, found chan<- string) {
 
 // stop ends all programs, the last one first, and waits for each.
 func (s *stage) stop() error {
+	defer s.fakes.close()
 	var errs []error
 	for i := len(s.running) - 1; i >= 0; i-- {
 		p := s.running[i]
