@@ -30,10 +30,10 @@ type failing struct {
 
 var failures = []failing{
 	{name: "wrong-token", reason: "AuthenticationFailed", options: []mcpfake.Option{mcpfake.WithBearer("another")}},
-	{name: "no-permission", reason: "PermissionDenied", phase: mcpfake.Any, fault: mcpfake.Status(http.StatusForbidden, nil, "")},
+	{name: "no-permission", reason: "PermissionDenied", phase: mcpfake.Any, fault: status(http.StatusForbidden)},
 	{name: "web-page", reason: "NotMCP", phase: mcpfake.Any, fault: mcpfake.HTML()},
-	{name: "rate-limited", reason: "RateLimited", phase: mcpfake.Any, fault: mcpfake.RetryAfter(http.StatusTooManyRequests, "120")},
-	{name: "broken", reason: "ServerError", phase: mcpfake.Any, fault: mcpfake.Status(http.StatusInternalServerError, nil, "")},
+	{name: "rate-limited", reason: "RateLimited", phase: mcpfake.Any, fault: mcpfake.RetryAfter(429, "120")},
+	{name: "broken", reason: "ServerError", phase: mcpfake.Any, fault: status(http.StatusInternalServerError)},
 	{name: "hanging", reason: "ConnectTimeout", phase: mcpfake.Any, fault: mcpfake.Hang()},
 	{name: "unlisted", reason: "ListToolsTimeout", phase: mcpfake.List, fault: mcpfake.Hang()},
 	{name: "untrusted", reason: "TLSVerificationFailed", options: []mcpfake.Option{mcpfake.WithTLS()}},
@@ -69,3 +69,5 @@ func (s *stage) startFleet(context.Context) ([]server, error) {
 		server{name: "resting", url: healthy.URL(), disabled: true, ready: "True", reason: "Disabled"},
 	), nil
 }
+
+func status(code int) mcpfake.Fault { return mcpfake.Status(code, nil, "") }
