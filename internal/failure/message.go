@@ -110,8 +110,9 @@ var templates = map[Reason]template{
 	},
 }
 
-// Message tells a person what happened and what to do next, in one line that is the same for the same fault. The
-// target is what the person may see of the server: for HTTP the declared URL's scheme, host and path.
+// Message tells a person what happened and what to do next, in one line that is the same for the same fault; the first
+// "; " stands between the two. The target is what the person may see of the server: for HTTP the declared URL's scheme,
+// host and path.
 func Message(f Failure, target string) string {
 	t, ok := templates[f.Reason]
 	if !ok {
@@ -122,7 +123,7 @@ func Message(f Failure, target string) string {
 		what, next = refusedRequest(f.Phase), "look into the server's own logs; it is tried again by itself"
 	}
 	if f.Detail != "" {
-		what += " (" + f.Detail + ")"
+		what += " (" + strings.ReplaceAll(f.Detail, "; ", ", ") + ")"
 	}
 	return strings.NewReplacer("{target}", target, "{status}", statusLine(f.HTTPStatus)).Replace(what) + "; " + next
 }

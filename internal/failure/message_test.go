@@ -44,6 +44,10 @@ func TestMessages(t *testing.T) {
 				"caBundleRef says whom to trust, serverName whom to expect if it is not the URL's host, " +
 				"clientCertificateRef who we are",
 		}, {
+			Failure{Reason: UnsupportedProtocolVersion, Detail: "the server speaks A; Mooring speaks B"},
+			"https://h.example/mcp and Mooring have no protocol version in common (the server speaks A, Mooring speaks B); " +
+				"update the one that is older; if spec.protocolVersion is set, change or remove it",
+		}, {
 			Failure{Reason: DNSError},
 			"the host name of https://h.example/mcp could not be resolved; check the name and the cluster's DNS",
 		}, {

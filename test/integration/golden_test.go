@@ -123,6 +123,9 @@ func (c *ailment) examine(w *world) {
 		return says(server, v1alpha1.ConditionReady) + " " + sessionState(server)
 	}).Should(Equal(c.ready+" "+c.state), func() string { return describe(w.get(c.name)) })
 	w.Expect(kstatustest.Check(w.t, server)).To(Equal(c.verdict()))
+	if !strings.HasPrefix(c.ready, "True ") {
+		w.Expect(message(server, v1alpha1.ConditionReady)).To(MatchRegexp(`^[^;]+; [^;]+`), "what happened; what to do")
+	}
 
 	var whole, told string
 	look := func() string {
