@@ -33,6 +33,8 @@ type Dependencies struct {
 	References *refs.Tracker
 	// Dial makes a dialer for an endpoint; it does no I/O.
 	Dial func(endpoint.Config) (session.Dialer, error)
+	// Eras is what is known of the protocol eras that servers speak.
+	Eras mcpserver.Eras
 	// CheckHost tells why a host[:port] is never dialled for an object of the namespace.
 	CheckHost func(namespace, host string) error
 	Metrics   *metrics.Metrics
@@ -80,6 +82,7 @@ func SetupAll(m ctrl.Manager, d Dependencies) error {
 		Sessions:   d.Sessions,
 		References: d.References,
 		Dial:       d.Dial,
+		Eras:       d.Eras,
 		CheckHost:  d.CheckHost,
 		Events:     events.New(m.GetEventRecorder("mooring")),
 		Metrics:    d.Metrics,

@@ -7,6 +7,10 @@ const (
 	// echoed in status.lastHandledReconnectAt once it was acted on.
 	AnnotationReconnect = "mooring.dev/reconnect"
 
+	// AnnotationProtocolEra on a server's catalog ConfigMap is the protocol era that the server told by a clear answer.
+	// Mooring writes and reads it.
+	AnnotationProtocolEra = "mooring.dev/protocol-era"
+
 	// AnnotationReload on an AgentSession asks for its catalog to be put together anew whenever the value changes: its
 	// call sessions are closed, each server is asked for a fresh list, and the wait for servers runs again. Any text
 	// will do; the time is customary. It is echoed in status.lastHandledReloadAt once it was acted on.

@@ -48,6 +48,7 @@ type seenCatalog struct {
 	limiter *rate.Limiter
 	view    *view
 	decoded struct{ version, hash string }
+	eraKey  string // under which the memory of eras has the server
 }
 
 // delay is how long a write must wait; a first publication never does.

@@ -13,7 +13,7 @@ import (
 )
 
 // connect declares the session to the supervisor and sets Connected from what the supervisor knows now.
-func (r *Reconciler) connect(_ context.Context, s *scope) error {
+func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	const condition = v1alpha1.ConditionConnected
 	switch {
 	case s.server.Spec.Disabled:
@@ -25,6 +25,9 @@ func (r *Reconciler) connect(_ context.Context, s *scope) error {
 		s.say.Unknown(condition, v1alpha1.ReasonConnecting,
 			"no connection is made before the configuration is accepted")
 		return nil
+	}
+	if err := r.recallEra(ctx, s); err != nil {
+		return err
 	}
 	r.Sessions.Ensure(s.key, sessionConfig(s))
 	s.snapshot, _ = r.Sessions.Snapshot(s.key)

@@ -65,6 +65,7 @@ type Reconciler struct {
 	References References
 	// Dial makes a dialer for an endpoint; it does no I/O.
 	Dial func(endpoint.Config) (session.Dialer, error)
+	Eras Eras
 	// CheckHost tells why a host[:port] in a URL is never dialled for an object of the namespace; nil when that is
 	// only known once the name is resolved.
 	CheckHost func(namespace, host string) error
@@ -171,6 +172,7 @@ func (r *Reconciler) forget(ctx context.Context, gone types.NamespacedName) erro
 // release ends a session whose object is gone, and what was remembered of it.
 func (r *Reconciler) release(key session.Key) {
 	r.Sessions.Forget(key)
+	r.Eras.Forget(r.catalogs.of(key).eraKey)
 	r.catalogs.drop(key)
 	r.Events.Forget(types.UID(key))
 }

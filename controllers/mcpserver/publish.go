@@ -74,12 +74,12 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog)
 	if err != nil {
 		return fmt.Errorf("catalog: %w", err)
 	}
-	if !stored.same(encoded, s.server.UID) {
+	if era := r.era(s, stored); !stored.same(encoded, era, s.server.UID) {
 		if delay := seen.delay(stored.exists); delay > 0 {
 			s.requeue.RequeueAfter = delay
 			return nil
 		}
-		if err := r.writeCatalog(ctx, s, stored, encoded); err != nil {
+		if err := r.writeCatalog(ctx, s, stored, encoded, era); err != nil {
 			return err
 		}
 		stored.exists, stored.hash = true, s.hash

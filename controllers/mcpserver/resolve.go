@@ -52,6 +52,7 @@ func (r *Reconciler) accept(ctx context.Context, s *scope) (*endpoint.Config, er
 	if err != nil {
 		return nil, err
 	}
+	resolved.EraKey = s.eraKey()
 	if s.dialer, err = r.Dial(*resolved); err != nil {
 		return nil, endpoint.Invalid(
 			"the server cannot be dialled as declared: %v; correct spec.http or spec.protocolVersion", err)

@@ -31,9 +31,9 @@ type storedCatalog struct {
 	object  *corev1.ConfigMap
 }
 
-// same tells whether this very content stands under the present owner.
-func (c *storedCatalog) same(encoded catalog.Encoded, uid types.UID) bool {
-	if !c.exists || !encoded.Same(c.object.Data, c.object.BinaryData) {
+// same tells whether this very content stands under the present owner, beside the same era.
+func (c *storedCatalog) same(encoded catalog.Encoded, era string, uid types.UID) bool {
+	if !c.exists || c.era() != era || !encoded.Same(c.object.Data, c.object.BinaryData) {
 		return false
 	}
 	owner := metav1.GetControllerOf(c.object)
@@ -95,7 +95,9 @@ func (c *seenCatalog) decode(object *corev1.ConfigMap) (hash string) {
 // writeCatalog replaces the ConfigMap whole, by server-side apply. An existing one is only replaced in the version
 // that was judged to be ours; a new one is applied without force, so that an object that came into being meanwhile
 // under another owner is met with a conflict.
-func (r *Reconciler) writeCatalog(ctx context.Context, s *scope, stored *storedCatalog, encoded catalog.Encoded) error {
+func (r *Reconciler) writeCatalog(
+	ctx context.Context, s *scope, stored *storedCatalog, encoded catalog.Encoded, era string,
+) error {
 	config := corev1apply.ConfigMap(stored.name, s.name.Namespace).
 		WithLabels(map[string]string{
 			v1alpha1.LabelManagedBy: v1alpha1.LabelManagedByValue,
@@ -107,6 +109,9 @@ func (r *Reconciler) writeCatalog(ctx context.Context, s *scope, stored *storedC
 			WithUID(s.server.UID).WithController(true).WithBlockOwnerDeletion(false)).
 		WithData(encoded.Data).
 		WithBinaryData(encoded.BinaryData)
+	if era != "" {
+		config.WithAnnotations(map[string]string{v1alpha1.AnnotationProtocolEra: era})
+	}
 	options := []client.ApplyOption{fieldOwner}
 	if stored.exists {
 		config.WithResourceVersion(stored.version)
@@ -153,4 +158,63 @@ func (r *Reconciler) removeCatalog(ctx context.Context, gone types.NamespacedNam
 		return fmt.Errorf("catalog: %w", err)
 	}
 	return nil
+}
+
+// Eras is what the process knows of the protocol eras that servers speak. An era that a server told by a clear answer
+// outlives the process beside the catalog, so that one bad answer after a restart does not leave a server on the wrong
+// one.
+type Eras interface {
+	// Confirmed returns the era that a clear answer told, if any.
+	Confirmed(key string) (era string, ok bool)
+	// Confirm remembers an era.
+	Confirm(key, era string)
+	// Forget removes what is known of a server.
+	Forget(key string)
+}
+
+// eraKey names a server under one configuration in the memory of eras.
+func (s *scope) eraKey() string { return string(s.key) + "/" + s.hash }
+
+// recallEra reads the era that stands beside the stored catalog of this configuration, when this process has not
+// learnt one itself.
+func (r *Reconciler) recallEra(ctx context.Context, s *scope) error {
+	if seen := r.catalogs.of(s.key); seen.eraKey != s.eraKey() {
+		r.Eras.Forget(seen.eraKey) // of a configuration that is no more
+		seen.eraKey = s.eraKey()
+	}
+	if _, known := r.Eras.Confirmed(s.eraKey()); known {
+		return nil
+	}
+	object := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, types.NamespacedName{Namespace: s.name.Namespace, Name: catalogName(s.name.Name)}, object)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("catalog: %w", err)
+	}
+	era := object.Annotations[v1alpha1.AnnotationProtocolEra]
+	if era != "" && ours(object, s.name.Name) && r.catalogs.of(s.key).decode(object) == s.hash {
+		r.Eras.Confirm(s.eraKey(), era)
+	}
+	return nil
+}
+
+// era is what is to stand beside the catalog: what this process knows for sure, or what stands there under the same
+// configuration.
+func (r *Reconciler) era(s *scope, stored *storedCatalog) string {
+	if era, known := r.Eras.Confirmed(s.eraKey()); known {
+		return era
+	}
+	if stored.good(s.hash) {
+		return stored.era()
+	}
+	return ""
+}
+
+func (c *storedCatalog) era() string {
+	if c.object == nil {
+		return ""
+	}
+	return c.object.Annotations[v1alpha1.AnnotationProtocolEra]
 }

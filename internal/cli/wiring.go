@@ -58,7 +58,7 @@ func (o *Settings) dependencies(ctx context.Context, config *rest.Config) (contr
 	dialers := &dialers{policy: policy, eras: upstream.NewEraMemory()}
 	return controllers.Dependencies{
 		Sessions: sessions, Servers: servers, References: references, Dial: dialers.dial,
-		CheckHost: dialers.check, Metrics: series, Workers: o.Workers,
+		Eras: eras{dialers.eras}, CheckHost: dialers.check, Metrics: series, Workers: o.Workers,
 	}, nil
 }
 
@@ -127,6 +127,7 @@ func (d *dialers) dial(resolved endpoint.Config) (session.Dialer, error) {
 		Timeouts:        resolved.Timeouts,
 		Egress:          d.policy.ForNamespace(resolved.Namespace),
 		Eras:            d.eras,
+		EraKey:          resolved.EraKey,
 		UserAgent:       "mooring/" + buildVersion(),
 	}
 	for _, header := range resolved.Headers {
@@ -184,3 +185,13 @@ func retirement(f failure.Failure) session.Retirement {
 	}
 	return session.Refused
 }
+
+// eras shows the dialers' memory to the controller, which stores what is confirmed.
+type eras struct{ *upstream.EraMemory }
+
+func (e eras) Confirmed(key string) (string, bool) {
+	era, ok := e.EraMemory.Confirmed(key)
+	return string(era), ok
+}
+
+func (e eras) Confirm(key, era string) { e.EraMemory.Confirm(key, upstream.Era(era)) }

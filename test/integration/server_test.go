@@ -32,7 +32,7 @@ func TestServerBecomesReadyAndPublishesItsTools(t *testing.T) {
 			w.Expect(owner).NotTo(BeNil())
 			w.Expect(owner.UID).To(Equal(server.UID))
 			w.Expect(catalog.Data["catalog.json"]).To(ContainSubstring(server.Status.Catalog.Digest))
-			w.Expect(catalog.Annotations).To(BeEmpty())
+			w.Expect(catalog.Annotations).To(Equal(map[string]string{v1alpha1.AnnotationProtocolEra: name}))
 		})
 	}
 }

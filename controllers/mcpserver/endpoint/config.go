@@ -13,6 +13,8 @@ type Config struct {
 	Namespace string
 	// URL is the expanded address; its query may hold a credential.
 	URL secret.Value
+	// EraKey names the server under this configuration in the process's memory of protocol eras.
+	EraKey string
 	// Target is the declared address as scheme://host/path, safe to show.
 	Target string
 	// Protocol is Auto, StreamableHTTP or SSE.
