@@ -145,7 +145,18 @@ func NewManager(ctx context.Context, config *rest.Config, o *Settings) (ctrl.Man
 	if err := addProbes(manager); err != nil {
 		return nil, err
 	}
-	dependencies, err := o.dependencies(ctx, config)
+	policy, err := o.egressPolicy(config)
+	if err != nil {
+		return nil, err
+	}
+	follower := &apiServerFollower{
+		reader: manager.GetAPIReader(), known: apiServers(config.Host), set: policy.SetAPIServers,
+		log: ctrl.Log.WithName("egress"),
+	}
+	if err := manager.Add(follower); err != nil {
+		return nil, fmt.Errorf("egress: %w", err)
+	}
+	dependencies, err := o.dependencies(ctx, config, policy)
 	if err != nil {
 		return nil, err
 	}

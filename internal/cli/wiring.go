@@ -4,9 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net"
-	"net/url"
-	"os"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/kubernetes"
@@ -29,12 +26,10 @@ import (
 )
 
 // dependencies makes what the controllers need: the supervisor, the reference tracker and the dialers.
-func (o *Settings) dependencies(ctx context.Context, config *rest.Config) (controllers.Dependencies, error) {
+func (o *Settings) dependencies(
+	ctx context.Context, config *rest.Config, policy *egress.Policy,
+) (controllers.Dependencies, error) {
 	none := controllers.Dependencies{}
-	policy, err := o.egressPolicy(config)
-	if err != nil {
-		return none, err
-	}
 	servers := &mcpserver.Keys{}
 	references, err := newReferences(ctx, config, servers)
 	if err != nil {
@@ -90,19 +85,6 @@ func (o *Settings) egressPolicy(config *rest.Config) (*egress.Policy, error) {
 		return nil, fmt.Errorf("flags: %w", err)
 	}
 	return policy, nil
-}
-
-// apiServers are the addresses of the API server that configuration and environment tell.
-func apiServers(host string) []string {
-	var out []string
-	if parsed, err := url.Parse(host); err == nil && parsed.Host != "" {
-		port := firstOf(parsed.Port(), map[string]string{"http": "80"}[parsed.Scheme], "443")
-		out = append(out, net.JoinHostPort(parsed.Hostname(), port))
-	}
-	if inCluster := os.Getenv("KUBERNETES_SERVICE_HOST"); inCluster != "" {
-		out = append(out, net.JoinHostPort(inCluster, firstOf(os.Getenv("KUBERNETES_SERVICE_PORT"), "443")))
-	}
-	return append(out, "kubernetes.default.svc:443")
 }
 
 // dialers makes dialers that share what the process knows: the egress policy and the protocol eras of servers.
