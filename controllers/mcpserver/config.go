@@ -3,6 +3,8 @@ package mcpserver
 import (
 	"fmt"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/failure"
@@ -41,24 +43,26 @@ func recovery(spec *v1alpha1.MCPServerSpec) session.Recovery {
 	}
 }
 
-// restored is what status remembers of a session that another process held under the present spec.
+// restored is what status remembers of a session that another process held under the present spec. A reconnect that
+// was asked for while nobody watched is made at once: then only the strikes are remembered.
 func restored(s *scope) session.Restored {
 	status := s.before.Status.Session
 	if status == nil || !s.sameGeneration() {
 		return session.Restored{}
 	}
-	out := session.Restored{Retirement: retirementOf(status.Retirement)}
-	if status.Strikes != nil {
-		out.Strikes = int(*status.Strikes)
+	out := session.Restored{Strikes: int(ptr.Deref(status.Strikes, 0))}
+	if status.LastFailure != nil {
+		out.Failure = restoredFault(status.LastFailure)
 	}
+	if s.server.Annotations[v1alpha1.AnnotationReconnect] != s.before.Status.LastHandledReconnectAt {
+		return out
+	}
+	out.Retirement = retirementOf(status.Retirement)
 	if status.QuarantinedUntil != nil {
 		out.QuarantinedUntil = status.QuarantinedUntil.Time
 	}
 	if status.RetiredAt != nil {
 		out.RetiredAt = status.RetiredAt.Time
-	}
-	if status.LastFailure != nil {
-		out.Failure = restoredFault(status.LastFailure)
 	}
 	return out
 }

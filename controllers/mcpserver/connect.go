@@ -31,7 +31,7 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	}
 	r.Sessions.Ensure(s.key, sessionConfig(s))
 	s.snapshot, _ = r.Sessions.Snapshot(s.key)
-	s.restful = !s.snapshot.Settled && s.sameGeneration()
+	s.restful = !s.snapshot.Settled && s.toldOfSession()
 	r.tellConnected(s)
 	return nil
 }
@@ -45,7 +45,7 @@ func (r *Reconciler) tellConnected(s *scope) {
 		s.say.True(condition, v1alpha1.ReasonConnected, "connected to "+endpoint.Target(&s.server.Spec))
 	case s.snapshot.Fault != nil && s.snapshot.State != session.Connecting:
 		s.say.False(condition, string(s.snapshot.Fault.Reason), s.faultMessage(s.snapshot.Fault))
-	case s.sameGeneration() && meta.FindStatusCondition(s.server.Status.Conditions, condition) != nil:
+	case s.toldOfSession() && meta.FindStatusCondition(s.server.Status.Conditions, condition) != nil:
 	default:
 		s.say.Unknown(condition, v1alpha1.ReasonConnecting, "connecting to "+endpoint.Target(&s.server.Spec))
 	}
@@ -78,8 +78,8 @@ func tellRetired(s *scope) {
 		s.say.True(condition, reason, "trying again would not help: mend the cause, which Connected tells. A change of "+
 			"the spec or of a referenced Secret or ConfigMap tries at once, and so does "+s.reconnectCommand())
 	}
-	if s.snapshot.Retirement == session.Refused || s.snapshot.NextAttempt.IsZero() {
-		s.stall = &endpoint.Refusal{Reason: reason, Message: s.faultMessage(s.snapshot.Fault), Final: true}
+	if s.snapshot.Retirement == session.Refused || s.server.Spec.ProbeInterval() == 0 {
+		s.stallFor(reason, s.faultMessage(s.snapshot.Fault))
 	}
 }
 

@@ -34,7 +34,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 		s.requeue.RequeueAfter = conflictDelay
 	case errors.As(err, &refused):
 		if refused.Final || !s.stored {
-			s.stall = &endpoint.Refusal{Reason: refused.Reason, Message: refused.Message, Final: true}
+			s.stallFor(refused.Reason, refused.Message)
 		}
 		s.say.False(v1alpha1.ConditionCatalogPublished, refused.Reason, refused.Message+keptNote(s))
 		return nil
@@ -135,7 +135,7 @@ func tellPublished(s *scope, stored *storedCatalog) {
 	case fault != nil:
 		reason := listReason(fault)
 		if reason == v1alpha1.ReasonCatalogTooLarge && !s.stored {
-			s.stall = &endpoint.Refusal{Reason: reason, Message: s.faultMessage(fault), Final: true}
+			s.stallFor(reason, s.faultMessage(fault))
 		}
 		s.say.False(condition, reason, s.faultMessage(fault)+keptNote(s))
 	case s.snapshot.EmptyUnconfirmed:

@@ -21,7 +21,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	case errors.As(err, &refused):
 		s.say.False(v1alpha1.ConditionAccepted, refused.Reason, refused.Message)
 		if refused.Final {
-			s.stall = refused
+			s.stallFor(refused.Reason, refused.Message)
 		}
 		return nil
 	case err != nil:

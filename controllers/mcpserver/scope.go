@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -43,7 +44,20 @@ func newScope(name types.NamespacedName, server *v1alpha1.MCPServer) *scope {
 	return s
 }
 
+// stallFor notes why waiting will not help. The first cause is the one that is told.
+func (s *scope) stallFor(reason, message string) {
+	if s.stall == nil {
+		s.stall = &endpoint.Refusal{Reason: reason, Message: message, Final: true}
+	}
+}
+
 // sameGeneration tells whether what stands in status speaks of the present spec.
 func (s *scope) sameGeneration() bool {
 	return s.before.Status.ObservedGeneration == s.before.Generation
+}
+
+// toldOfSession tells whether what stands in status speaks of a session under the present spec: there was none while
+// the declaration was not accepted.
+func (s *scope) toldOfSession() bool {
+	return s.sameGeneration() && meta.IsStatusConditionTrue(s.before.Status.Conditions, v1alpha1.ConditionAccepted)
 }
