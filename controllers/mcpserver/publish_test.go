@@ -277,3 +277,49 @@ func TestFailedListTellsWhatIsKept(t *testing.T) {
 	w.Expect(message(w.get(), "CatalogPublished")).To(Equal(
 		failure.Message(failed.ListFault.Failure, testURL) + "; the last good catalog stays published"))
 }
+
+// What the server told of its era outlives the process, as long as the declaration is the same and the catalog whole.
+func TestEraStandsBesideTheCatalog(t *testing.T) {
+	published := func(t *testing.T) (w *world, key string) {
+		w = newWorld(t, declared().Obj())
+		w.pass()
+		key = string(testKey) + "/" + endpoint.Hash(&declared().Obj().Spec)
+		w.eras.Confirm(key, "modern")
+		w.sessions.Set(testKey, connected("echo"))
+		w.pass()
+		w.Expect(w.catalog().Annotations).To(Equal(map[string]string{v1alpha1.AnnotationProtocolEra: "modern"}))
+		return w, key
+	}
+	t.Run("after a restart", func(t *testing.T) {
+		w, key := published(t)
+		w.restart()
+		applies := w.applies
+		w.settle(connected("echo"))
+		w.Expect(w.eras).To(Equal(eras{key: "modern"}))
+		w.Expect(w.applies).To(Equal(applies), "nothing is written for it")
+	})
+	t.Run("not under another declaration", func(t *testing.T) {
+		w, _ := published(t)
+		w.edit(func(s *v1alpha1.MCPServer) { s.Spec.HTTP.URL = testURL + "/v2" })
+		w.pass()
+		w.Expect(w.eras).To(BeEmpty())
+		w.restart()
+		w.pass()
+		w.Expect(w.eras).To(BeEmpty())
+	})
+	t.Run("not beside a damaged catalog", func(t *testing.T) {
+		w, _ := published(t)
+		object := w.catalog()
+		swap(object, `"name":"echo"`, `"name":"evil"`)
+		w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
+		w.restart()
+		w.pass()
+		w.Expect(w.eras).To(BeEmpty())
+	})
+	t.Run("not of an object that is gone", func(t *testing.T) {
+		w, _ := published(t)
+		w.remove()
+		w.pass()
+		w.Expect(w.eras).To(BeEmpty())
+	})
+}

@@ -49,6 +49,7 @@ type world struct {
 	api        client.WithWatch // everything, as an administrator sees it
 	sessions   *sessiontest.Sessions
 	references *references
+	eras       eras
 	told       *told
 	series     *prometheus.Registry
 	// hosts are the answers of CheckHost, statusErrors and applyErrors those of the next writes.
@@ -64,7 +65,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	scheme := runtime.NewScheme()
 	w := &world{
 		WithT: NewWithT(t), t: t, references: &references{values: map[refs.Ref]string{}},
-		told: &told{}, series: prometheus.NewRegistry(), hosts: map[string]error{},
+		eras: eras{}, told: &told{}, series: prometheus.NewRegistry(), hosts: map[string]error{},
 	}
 	w.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	w.Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
@@ -87,6 +88,7 @@ func (w *world) start() {
 			w.dials++
 			return sessiontest.NewServer(sessiontest.Script{}), nil
 		},
+		Eras:      w.eras,
 		CheckHost: func(namespace, host string) error { return w.hosts[namespace+" "+host] },
 		Events:    events.New(w.told), Metrics: series, Workers: 1,
 	}
@@ -95,6 +97,7 @@ func (w *world) start() {
 // restart throws away all that a process remembers.
 func (w *world) restart() {
 	w.sessions = sessiontest.NewSessions(nil)
+	w.eras = eras{}
 	w.series = prometheus.NewRegistry()
 	w.start()
 }
@@ -257,6 +260,18 @@ func (r *references) Read(_ context.Context, reference refs.Ref) (secret.Value, 
 	}
 	return secret.New(text), nil
 }
+
+// eras is a memory of protocol eras.
+type eras map[string]string
+
+func (e eras) Confirmed(key string) (string, bool) {
+	era, ok := e[key]
+	return era, ok
+}
+
+func (e eras) Confirm(key, era string) { e[key] = era }
+
+func (e eras) Forget(key string) { delete(e, key) }
 
 // told keeps the events that people see, as "Type Reason Action".
 type told struct {
