@@ -261,6 +261,19 @@ func (r *references) Read(_ context.Context, reference refs.Ref) (secret.Value, 
 	return secret.New(text), nil
 }
 
+func (r *references) ReadKeys(ctx context.Context, reference refs.Ref, keys ...string) ([]secret.Value, error) {
+	var out []secret.Value
+	for _, key := range keys {
+		reference.Key = key
+		value, err := r.Read(ctx, reference)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, value)
+	}
+	return out, nil
+}
+
 // eras is a memory of protocol eras.
 type eras map[string]string
 

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/internal/secret"
@@ -18,7 +20,10 @@ type variables = map[string]string
 
 // Values reads Secrets and ConfigMaps live.
 type Values interface {
+	// Read returns the value under the reference's key.
 	Read(ctx context.Context, reference refs.Ref) (secret.Value, error)
+	// ReadKeys returns the values under several keys of one version of the object.
+	ReadKeys(ctx context.Context, reference refs.Ref, keys ...string) ([]secret.Value, error)
 }
 
 // reader reads the references of one server.
@@ -66,8 +71,8 @@ func tlsReferences(namespace string, settings *v1alpha1.TLS) []refs.Ref {
 	}
 	if certificate := settings.ClientCertificateRef; certificate != nil {
 		out = append(out,
-			refs.Ref{Kind: refs.Secret, Namespace: namespace, Name: certificate.Name, Key: "tls.crt"},
-			refs.Ref{Kind: refs.Secret, Namespace: namespace, Name: certificate.Name, Key: "tls.key"})
+			refs.Ref{Kind: refs.Secret, Namespace: namespace, Name: certificate.Name, Key: corev1.TLSCertKey},
+			refs.Ref{Kind: refs.Secret, Namespace: namespace, Name: certificate.Name, Key: corev1.TLSPrivateKeyKey})
 	}
 	return out
 }
@@ -174,15 +179,15 @@ func (f *reader) tls(ctx context.Context, http *v1alpha1.HTTPTransport, endpoint
 	return nil
 }
 
-func (f *reader) clientCertificate(ctx context.Context, name string, endpoint *Config) (err error) {
-	reference := v1alpha1.SecretKeyReference{Name: name, Key: "tls.crt"}
-	if endpoint.ClientCertificate, err = f.read(ctx, secretRef(f.namespace, reference)); err != nil {
-		return err
+// clientCertificate reads certificate and key out of one version of the Secret, so that a rotation in between is no
+// mismatch.
+func (f *reader) clientCertificate(ctx context.Context, name string, endpoint *Config) error {
+	reference := refs.Ref{Kind: refs.Secret, Namespace: f.namespace, Name: name}
+	pair, err := f.values.ReadKeys(ctx, reference, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+	if err != nil {
+		return mendable(err)
 	}
-	reference.Key = "tls.key"
-	if endpoint.ClientKey, err = f.read(ctx, secretRef(f.namespace, reference)); err != nil {
-		return err
-	}
+	endpoint.ClientCertificate, endpoint.ClientKey = pair[0], pair[1]
 	_, err = tls.X509KeyPair([]byte(endpoint.ClientCertificate.Reveal()), []byte(endpoint.ClientKey.Reveal()))
 	if err != nil { // the error's text may quote the key: it is not passed on
 		return &Refusal{v1alpha1.ReasonInvalidSecretValue, fmt.Sprintf(
@@ -214,9 +219,14 @@ func (f *reader) text(ctx context.Context, reference v1alpha1.SecretKeyReference
 	return secret.New(trimmed), nil
 }
 
-// read reads one value as it stands; what a person must mend comes back as a refusal.
+// read reads one value as it stands.
 func (f *reader) read(ctx context.Context, reference refs.Ref) (secret.Value, error) {
 	value, err := f.values.Read(ctx, reference)
+	return value, mendable(err)
+}
+
+// mendable turns what a person must mend into a refusal; other errors pass.
+func mendable(err error) error {
 	var (
 		missing    refs.NotFoundError
 		missingKey refs.KeyNotFoundError
@@ -228,17 +238,17 @@ func (f *reader) read(ctx context.Context, reference refs.Ref) (secret.Value, er
 		if missing.Kind == refs.ConfigMap {
 			reason = v1alpha1.ReasonConfigMapNotFound
 		}
-		return value, &Refusal{reason, err.Error() + "; create it, or correct the reference", false}
+		return &Refusal{reason, err.Error() + "; create it, or correct the reference", false}
 	case errors.As(err, &missingKey):
 		reason := v1alpha1.ReasonSecretKeyNotFound
 		if missingKey.Kind == refs.ConfigMap {
 			reason = v1alpha1.ReasonConfigMapNotFound
 		}
-		return value, &Refusal{reason, err.Error() + "; add the key, or correct the reference", false}
+		return &Refusal{reason, err.Error() + "; add the key, or correct the reference", false}
 	case errors.As(err, &denied):
-		return value, &Refusal{v1alpha1.ReasonSecretAccessDenied, err.Error(), false}
+		return &Refusal{v1alpha1.ReasonSecretAccessDenied, err.Error(), false}
 	}
-	return value, err
+	return err
 }
 
 // badHeaderByte is the offset of the first byte that is not printable ASCII, a space or a tab; -1 when there is none
