@@ -37,8 +37,9 @@ type Config struct {
 	Urgent bool
 	// Refused: another process retired the server as refused, so no call is tried while this is set.
 	Refused bool
-	// Restore is what status remembered of this server; it is read when the key is first ensured. Leave it zero
-	// when the server's declaration has changed since status was written.
+	// Restore is what status remembered of this server; it is read when the key is first ensured, and where there
+	// are discovery sessions. Leave it zero when the declaration has changed since status was written, or a
+	// reconnect was asked for.
 	Restore Restored
 
 	Timeouts Timeouts

@@ -154,7 +154,6 @@ func (e *errand) forgotten(ln *line, permit breaker.Permit, f failure.Failure) v
 		f.Reason = failure.SessionFlapping
 		next.wait = e.srv.sup.options.Rand.Delay(n - flapping + 1)
 	}
-	e.srv.tell(Event{Kind: Rebuilt, Failure: f})
 	next.err = &Refusal{Kind: TemporarilyUnavailable, Failure: f}
 	return next
 }

@@ -30,6 +30,8 @@ type discovery struct {
 	// forgotten are the times at which the server had forgotten our session, lost those at which a connection
 	// ended of itself, both within the window.
 	forgotten, lost []time.Time
+	// opened: there was a connection already.
+	opened bool
 	// trying is the permit of the present attempt, catalog the hash that it began under.
 	trying  breaker.Permit
 	catalog string
@@ -175,6 +177,10 @@ func (d *discovery) connect(config Config) (*link, error) {
 // hold lists the tools over a new connection and then serves it until it ends.
 func (d *discovery) hold(l *link) ending {
 	d.change(func(g *guarded) {
+		if d.opened {
+			g.events = append(g.events, Event{Kind: Rebuilt})
+		}
+		d.opened = true
 		g.connected, g.info = true, l.conn.Info()
 		if g.breaker.State() == breaker.Closed {
 			g.fault = nil
@@ -200,7 +206,6 @@ func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 	if f.Class == failure.SessionLost {
 		if d.forgotten = recent(append(d.forgotten, now)); len(d.forgotten) < flapping && !permit.Probe {
 			d.cancelled(permit)
-			d.srv.tell(Event{Kind: Rebuilt, Failure: f})
 			return
 		}
 		f.Reason = failure.SessionFlapping

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -155,43 +156,55 @@ func TestRetirementSurvivesARestart(t *testing.T) {
 	}
 }
 
+// startUp ensures 400 servers at so many addresses, each of which takes a second to connect, and returns how many
+// connects there were at once, in all and to one address.
+func (r *rig) startUp(addresses int) (total, perAddress int) {
+	var mu sync.Mutex
+	now, host := 0, map[string]int{}
+	dial := func(address string) func(context.Context, int) error {
+		return func(context.Context, int) error {
+			mu.Lock()
+			now++
+			host[address]++
+			total, perAddress = max(total, now), max(perAddress, host[address])
+			mu.Unlock()
+			<-time.After(time.Second)
+			mu.Lock()
+			now--
+			host[address]--
+			mu.Unlock()
+			return nil
+		}
+	}
+	for i := range 400 {
+		address := fmt.Sprint("host-", i%addresses)
+		cfg := config(sessiontest.NewServer(sessiontest.Script{Dial: dial(address)}))
+		cfg.Address = address
+		r.Ensure(key(i), cfg)
+	}
+	r.after(1500 * time.Millisecond)
+	urgent := config(sessiontest.NewServer(sessiontest.Script{}))
+	urgent.Urgent = true
+	r.Ensure("urgent", urgent)
+	r.after(600 * time.Millisecond)
+	r.is("urgent", session.Connected)
+	r.after(time.Minute)
+	for i := range 400 {
+		r.is(key(i), session.Connected)
+	}
+	return total, perAddress
+}
+
 func TestStartUpIsBounded(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
-		var mu sync.Mutex
-		now, most, host, mostHost := 0, 0, map[string]int{}, 0
-		dial := func(address string) func(context.Context, int) error {
-			return func(context.Context, int) error {
-				mu.Lock()
-				now++
-				host[address]++
-				most, mostHost = max(most, now), max(mostHost, host[address])
-				mu.Unlock()
-				<-time.After(time.Second)
-				mu.Lock()
-				now--
-				host[address]--
-				mu.Unlock()
-				return nil
-			}
-		}
-		for i := range 400 {
-			address := fmt.Sprint("host-", i%40)
-			cfg := config(sessiontest.NewServer(sessiontest.Script{Dial: dial(address)}))
-			cfg.Address = address
-			r.Ensure(key(i), cfg)
-		}
-		r.after(1500 * time.Millisecond)
-		urgent := config(sessiontest.NewServer(sessiontest.Script{}))
-		urgent.Urgent = true
-		r.Ensure("urgent", urgent)
-		r.after(600 * time.Millisecond)
-		r.is("urgent", session.Connected)
-		r.after(time.Minute)
-		for i := range 400 {
-			r.is(key(i), session.Connected)
-		}
-		equal(t, "connects at once", most, 64)
-		equal(t, "connects to one address at once", mostHost, 4)
+		total, perAddress := r.startUp(400)
+		equal(t, "connects at once", total, 64)
+		equal(t, "to one address", perAddress, 1)
+	})
+	bubble(t, manager(), func(t *testing.T, r *rig) {
+		total, perAddress := r.startUp(10)
+		equal(t, "connects at once", total, 40)
+		equal(t, "to one address", perAddress, 4)
 	})
 }
 
@@ -217,6 +230,7 @@ func TestShutdownAnswersEveryWaiter(t *testing.T) {
 	options.DrainTimeout = -1
 	bubble(t, options, func(t *testing.T, r *rig) {
 		deaf := make(chan struct{}) // this server's connections hear nobody until it is closed
+		defer close(deaf)
 		server := sessiontest.NewServer(sessiontest.Script{
 			Call: func(context.Context, int, session.Call) (session.Answer, error) {
 				<-deaf
@@ -243,14 +257,17 @@ func TestShutdownAnswersEveryWaiter(t *testing.T) {
 			r.stop()
 			close(stopped)
 		}()
-		for i, done := range all {
+		inFlight := 0
+		for _, done := range all {
 			got := <-done
-			if i < 4 {
+			if errors.As(got.err, new(*failure.Error)) {
 				fails(t, got.err, failure.ConnectionLost, failure.OutcomeUnknown)
+				inFlight++
 			} else {
 				refuses(t, got.err, session.Unavailable)
 			}
 		}
+		equal(t, "calls that were in flight", inFlight, 4)
 		equal(t, "answered after", time.Since(started), 0)
 		<-stopped
 		equal(t, "closed after", time.Since(started), 10*time.Second)
@@ -260,7 +277,6 @@ func TestShutdownAnswersEveryWaiter(t *testing.T) {
 		if _, known := r.Snapshot("late"); known {
 			t.Fatal("something is ensured after the end")
 		}
-		close(deaf)
 	})
 }
 
@@ -465,7 +481,6 @@ func fickle(seed uint64) sessiontest.Script {
 // A minute with 200 servers, 40 of them broken in changing ways, read, edited, called and refreshed all the while.
 // The healthy ones must not notice.
 func TestTwoHundredServersForAMinute(t *testing.T) {
-	before := runtime.NumGoroutine()
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		healthy := r.fleet(160)
 		for i := range healthy {
@@ -516,9 +531,7 @@ func TestTwoHundredServersForAMinute(t *testing.T) {
 			}
 		}
 	})
-	if after := runtime.NumGoroutine(); after > before {
-		t.Errorf("%d goroutines, %d before", after, before)
-	}
+	goleak.VerifyNone(t)
 }
 
 // disturb does at random what others do to the broken servers, and calls healthy ones.

@@ -45,14 +45,17 @@ func bubble(t *testing.T, options session.Options, test func(t *testing.T, r *ri
 		options.Observe = r.observe
 		r.Supervisor = session.New(options)
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
-		r.stop = sync.OnceFunc(func() {
-			cancel()
-			if err := <-done; err != nil {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			if err := r.Run(ctx); err != nil {
 				t.Errorf("Run: %v", err)
 			}
-		})
+		}()
+		r.stop = func() {
+			cancel()
+			<-ended
+		}
 		defer r.stop()
 		synctest.Wait()
 		test(t, r)
@@ -69,9 +72,6 @@ func (r *rig) observe(event session.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, event)
-	if event.Kind == session.Panicked {
-		r.t.Log(event.Stack)
-	}
 }
 
 // notices returns how often the key was notified since the last time it was asked for.

@@ -13,6 +13,8 @@ type callSession struct {
 	// present is the line that takes new calls, nil when there is none; lines counts those that are not closed yet.
 	present *line
 	lines   int
+	// broken: the last line was given up because of a failure, and none has been opened since.
+	broken bool
 	// forgotten are the times at which the server had forgotten the session, within the window.
 	forgotten []time.Time
 }
@@ -115,7 +117,10 @@ func (s *server) openLine(g *guarded, session string, permit breaker.Permit) *li
 	}
 	ln.ctx, ln.end = context.WithCancelCause(g.base)
 	holder := g.session(session)
-	holder.present = ln
+	if holder.broken {
+		g.events = append(g.events, Event{Kind: Rebuilt})
+	}
+	holder.present, holder.broken = ln, false
 	holder.lines++
 	s.sup.running.Go(ln.run)
 	return ln
@@ -184,7 +189,7 @@ func (ln *line) look() (left time.Duration, over bool) {
 			left -= time.Since(ln.idleSince)
 		}
 		if left <= 0 {
-			g.detach(ln, errDisposed)
+			g.detach(ln, errIdle)
 		}
 		over = ln.closing != nil
 	})
@@ -239,7 +244,7 @@ func (g *guarded) detach(ln *line, cause error) bool {
 	}
 	ln.closing = cause
 	if session := g.calls[ln.session]; session.present == ln {
-		session.present = nil
+		session.present, session.broken = nil, cause == errDisposed
 	}
 	if !ln.dialled {
 		ln.end(cause)

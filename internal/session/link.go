@@ -21,6 +21,7 @@ var (
 	errForgotten = errors.New("no longer declared")
 	errShutdown  = errors.New("shutting down")
 	errDisposed  = errors.New("connection given up")
+	errIdle      = errors.New("idle for too long")
 )
 
 // errNoListing is the error of a Conn that brings neither a listing nor an error.

@@ -79,12 +79,12 @@ func newServer(sup *Supervisor, key Key, config Config) *server {
 	return s
 }
 
-// open lets sessions be opened from now on.
+// open lets sessions be opened from now on. It tells nobody: the supervisor's lock is held.
 func (s *server) open(base context.Context) {
-	s.change(func(g *guarded) {
-		g.base = base
-		s.discover(g)
-	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.guarded.base = base
+	s.discover(&s.guarded)
 }
 
 // discover starts an incarnation of the discovery session in the place of the one before.

@@ -49,7 +49,7 @@ const (
 	Failed     EventKind = "failed"      // Failure: of a try, a refresh, a probe or a call
 	Struck     EventKind = "quarantined" // Failure: the last one
 	GivenUp    EventKind = "retired"     // Failure: the last one
-	Rebuilt    EventKind = "rebuilt"     // a session was opened in the place of a lost one
+	Rebuilt    EventKind = "rebuilt"     // a session is opened in the place of a lost one
 	Disposed   EventKind = "closed"      // a connection was closed
 	Panicked   EventKind = "panicked"    // Stack
 	Overstayed EventKind = "overstayed"  // a session did not end in time at shutdown
