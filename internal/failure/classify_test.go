@@ -39,9 +39,12 @@ func TestMostSpecificClassOfATreeWins(t *testing.T) {
 			trees := map[string]error{
 				"joined, specific last":  errors.Join(typed(general, "G"), typed(specific, "S")),
 				"joined, specific first": errors.Join(typed(specific, "S"), typed(general, "G")),
-				"specific is the cause":  fmt.Errorf("a: %w", &Error{Failure: Failure{Class: general}, Cause: typed(specific, "S")}),
-				"general is the cause":   fmt.Errorf("a: %w", &Error{Failure: Failure{Class: specific, Reason: "S"}, Cause: typed(general, "G")}),
-				"deep in branches":       fmt.Errorf("%w, %w", errors.New("x"), errors.Join(typed(general, "G"), fmt.Errorf("y: %w", typed(specific, "S")))),
+				"specific is the cause": fmt.Errorf("a: %w",
+					&Error{Failure: Failure{Class: general}, Cause: typed(specific, "S")}),
+				"general is the cause": fmt.Errorf("a: %w",
+					&Error{Failure: Failure{Class: specific, Reason: "S"}, Cause: typed(general, "G")}),
+				"deep in branches": fmt.Errorf("%w, %w", errors.New("x"),
+					errors.Join(typed(general, "G"), fmt.Errorf("y: %w", typed(specific, "S")))),
 			}
 			for name, tree := range trees {
 				if got := Classify(tree); got.Class != specific || got.Reason != "S" {
@@ -90,7 +93,8 @@ func TestInferredFromTheStandardLibrary(t *testing.T) {
 		"no route":    {dial(syscall.EHOSTUNREACH), Transport, ConnectFailed, false, "no route to its address"},
 		"kernel time": {dial(syscall.ETIMEDOUT), Transport, ConnectFailed, false, "no answer from its address"},
 		"reset": {
-			&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, Transport, ConnectionLost, true, "",
+			&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)},
+			Transport, ConnectionLost, true, "",
 		},
 		"bare refused": {syscall.ECONNREFUSED, Transport, ConnectFailed, false, ""},
 		"bare reset":   {syscall.ECONNRESET, Transport, ConnectionLost, true, ""},
@@ -204,5 +208,21 @@ func TestSameKind(t *testing.T) {
 		if f.SameKind(other) {
 			t.Errorf("%+v is another kind", other)
 		}
+	}
+}
+
+// B45: what a URL holds besides scheme, host and path is in nothing that is shown.
+func TestB45CredentialsInURLs(t *testing.T) {
+	err := error(&url.Error{
+		Op: "Post", URL: "https://u:PW9@h/mcp?api_key=QT9",
+		Err: &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("proxy said QT9 and PW9")},
+	})
+	f := ClassifyAt(Connect, err)
+	if f.Reason != ConnectFailed {
+		t.Fatalf("got %+v", f)
+	}
+	shown := fmt.Sprintf("%s %v %+v %v", Message(f, "https://h/mcp"), f, f, &Error{Failure: f, Cause: err})
+	if strings.Contains(shown, "PW9") || strings.Contains(shown, "QT9") {
+		t.Fatalf("shown: %s", shown)
 	}
 }

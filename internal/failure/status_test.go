@@ -83,14 +83,16 @@ func TestFromStatus(t *testing.T) {
 	}
 	for _, c := range cases {
 		got := FromStatus(Call, c.status, now)
-		if got.Class != c.class || got.Reason != c.reason || got.HTTPStatus != c.status.Code || !got.Sent || got.Phase != Call {
+		if got.Class != c.class || got.Reason != c.reason || got.HTTPStatus != c.status.Code ||
+			!got.Sent || got.Phase != Call {
 			t.Errorf("%+v: got %+v", c.status, got)
 		}
 		if outcome := OutcomeOf(got); outcome != c.outcome {
 			t.Errorf("%+v: outcome %s, want %s", c.status, outcome, c.outcome)
 		}
 	}
-	if got := FromStatus(Call, Status{Code: 429, RetryAfter: "5"}, now); got.RetryAfter != 5*time.Second || !got.RetryAfterGiven {
+	got := FromStatus(Call, Status{Code: 429, RetryAfter: "5"}, now)
+	if got.RetryAfter != 5*time.Second || !got.RetryAfterGiven {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -994,7 +994,7 @@ func TestCallsAreRefusedWhileDiscoveryProbes(t *testing.T) {
 		r.Ensure("a", config(server))
 		r.after(2 * time.Second)
 		until := r.is("a", session.Quarantined).QuarantinedUntil
-		server.Script(sessiontest.Script{Dial: func(ctx context.Context, n int) error {
+		server.Script(sessiontest.Script{Dial: func(_ context.Context, n int) error {
 			if n == 4 {
 				<-time.After(time.Second) // whoever probes takes a second
 			}

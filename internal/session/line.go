@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -244,7 +245,7 @@ func (g *guarded) detach(ln *line, cause error) bool {
 	}
 	ln.closing = cause
 	if session := g.calls[ln.session]; session.present == ln {
-		session.present, session.broken = nil, cause == errDisposed
+		session.present, session.broken = nil, errors.Is(cause, errDisposed)
 	}
 	if !ln.dialled {
 		ln.end(cause)

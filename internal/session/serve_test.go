@@ -77,7 +77,7 @@ func TestFirstListFailuresStrike(t *testing.T) {
 		equal(t, "phase", snapshot.Fault.Phase, failure.List)
 		equal(t, "handshakes", server.Counts().Dials, 3)
 		r.after(10 * time.Minute)
-		snapshot = r.is("a", session.Retired)
+		r.is("a", session.Retired)
 		server.Script(sessiontest.Script{})
 		r.after(5 * time.Minute)
 		snapshot = r.is("a", session.Connected)
@@ -540,7 +540,9 @@ func TestRefusedProbeDisconnectsAtOnce(t *testing.T) {
 }
 
 func TestProbesThatProveLife(t *testing.T) {
-	answered := failing(failure.Failure{Class: failure.Protocol, Reason: failure.ProtocolError, Answered: true, Sent: true})
+	answered := failing(failure.Failure{
+		Class: failure.Protocol, Reason: failure.ProtocolError, Answered: true, Sent: true,
+	})
 	for name, err := range map[string]error{"JSON-RPC error": answered, "429": told(429, "1")} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, manager(), func(t *testing.T, r *rig) {

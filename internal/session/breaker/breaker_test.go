@@ -543,37 +543,37 @@ func TestHold(t *testing.T) {
 }
 
 func TestRestore(t *testing.T) {
-	restore := func(rand backoff.Rand, s Standing) *bench {
+	restore := func(t *testing.T, rand backoff.Rand, s Standing) *bench {
 		b := newBench(t, policy, rand)
 		b.Restore(b.now, s)
 		return b
 	}
 	t.Run("quarantine: no early probe, no doubled strike", func(t *testing.T) {
-		b := restore(least, Standing{Strikes: 2, QuarantinedUntil: start.Add(40 * time.Second)})
+		b := restore(t, least, Standing{Strikes: 2, QuarantinedUntil: start.Add(40 * time.Second)})
 		b.is(Quarantined, 2)
 		b.waits("probe", b.await(), 40*time.Second)
 		b.Answered(b.Begin())
 		b.is(Closed, 0)
 	})
 	t.Run("the probe's failure is the next strike", func(t *testing.T) {
-		b := restore(least, Standing{Strikes: 1, QuarantinedUntil: start.Add(10 * time.Second)})
+		b := restore(t, least, Standing{Strikes: 1, QuarantinedUntil: start.Add(10 * time.Second)})
 		b.try(down)
 		b.is(Quarantined, 2)
 	})
 	t.Run("spread over two fifths of the cooldown", func(t *testing.T) {
-		b := restore(middle, Standing{Strikes: 2, QuarantinedUntil: start.Add(-time.Hour)})
+		b := restore(t, middle, Standing{Strikes: 2, QuarantinedUntil: start.Add(-time.Hour)})
 		b.waits("probe", b.await(), 12*time.Second) // half of 2/5 of 60 s
 	})
 	t.Run("a clock far ahead", func(t *testing.T) {
-		b := restore(least, Standing{Strikes: 1, QuarantinedUntil: start.Add(1000 * time.Hour)})
+		b := restore(t, least, Standing{Strikes: 1, QuarantinedUntil: start.Add(1000 * time.Hour)})
 		b.waits("probe", b.await(), time.Hour)
 	})
 	t.Run("more strikes than there are", func(t *testing.T) {
-		b := restore(least, Standing{Strikes: 99, QuarantinedUntil: start.Add(time.Second)})
+		b := restore(t, least, Standing{Strikes: 99, QuarantinedUntil: start.Add(time.Second)})
 		b.is(Quarantined, 3)
 	})
 	t.Run("exhausted", func(t *testing.T) {
-		b := restore(least, Standing{Strikes: 3, RetiredAt: start.Add(-time.Hour), Exhausted: true})
+		b := restore(t, least, Standing{Strikes: 3, RetiredAt: start.Add(-time.Hour), Exhausted: true})
 		b.is(Retired, 3)
 		if !b.Exhausted() || !b.RetiredAt().Equal(start.Add(-time.Hour)) {
 			t.Fatal("kind or time is lost")
@@ -581,7 +581,7 @@ func TestRestore(t *testing.T) {
 		b.waits("probe", b.await(), 5*time.Minute)
 	})
 	t.Run("refused, without a time", func(t *testing.T) {
-		b := restore(least, Standing{Refused: true})
+		b := restore(t, least, Standing{Refused: true})
 		b.is(Retired, 0)
 		if !b.Refused() || !b.RetiredAt().Equal(start) {
 			t.Fatal("kind or time is lost")
@@ -589,7 +589,7 @@ func TestRestore(t *testing.T) {
 		b.waits("probe", b.await(), 30*time.Minute)
 	})
 	t.Run("nothing", func(t *testing.T) {
-		b := restore(least, Standing{})
+		b := restore(t, least, Standing{})
 		b.is(Closed, 0)
 		b.waits("try", b.await(), 0)
 	})
