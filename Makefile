@@ -32,7 +32,8 @@ GO_BUILD = CGO_ENABLED=0 $(GO) build $(GOMODFLAGS) -buildvcs=false
 # The race detector needs cgo, which needs the compiler that Go would call.
 HAVE_CC = command -v $$($(GO) env CC | cut -d' ' -f1) >/dev/null 2>&1
 
-GENERATED := api config/crd/bases config/rbac/role.yaml
+CHART_FILES := charts/mooring/files
+GENERATED := api config/crd/bases config/rbac/role.yaml $(CHART_FILES)
 
 CONTROLLER_GEN := $(BIN)/controller-gen
 GOLANGCI_LINT := $(BIN)/golangci-lint
@@ -93,12 +94,20 @@ clean: ## Throw away bin/, coverage/ and the state of `mooring dev`.
 ##@ Generate and check
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) ## Write deepcopy, apply configurations, CRDs and the manager's role.
+generate: $(CONTROLLER_GEN) ## Write deepcopy, apply configurations, CRDs, the manager's role and the chart's copies.
 	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(CONTROLLER_GEN) applyconfiguration:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(CONTROLLER_GEN) crd:ignoreUnexportedFields=true paths=./api/... output:crd:artifacts:config=config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=mooring-manager paths=./controllers/... paths=./internal/... \
 	  output:rbac:artifacts:config=config/rbac
+	@$(MAKE) --no-print-directory charts
+
+.PHONY: charts
+charts: ## Copy the CRDs, roles and bindings of config/ into the Helm chart.
+	@rm -rf $(CHART_FILES)
+	@mkdir -p $(CHART_FILES)/crds $(CHART_FILES)/rbac
+	@cp config/crd/bases/*.yaml $(CHART_FILES)/crds/
+	@cp config/rbac/*role*.yaml $(CHART_FILES)/rbac/
 
 .PHONY: verify
 verify: ## Generated files are up to date, CRDs small enough for a plain kubectl apply, floors kept.
@@ -125,6 +134,7 @@ fmt: $(GOLANGCI_LINT) ## Format, import groups included.
 test: controlplane node-assets ## Run all tests, with the race detector where a C compiler is.
 	@CGO_ENABLED=0 $(GO) test -C hack/controlplane $(GOMODFLAGS) -count=1 ./...
 	@CGO_ENABLED=0 $(GO) test -C hack/tools $(GOMODFLAGS) -count=1 ./argocd
+	@$(TEST_ENV) CGO_ENABLED=0 $(GO) test -C hack/tools $(GOMODFLAGS) -count=1 ./chart
 	@if $(HAVE_CC); then race=-race cgo=1; else race= cgo=0; echo "test: no C compiler, so without the race detector"; fi; \
 	  set -x; $(TEST_ENV) CGO_ENABLED=$$cgo $(GO) test $(GOMODFLAGS) $$race -count=1 -timeout 20m $(GOPACKAGES)
 
