@@ -822,6 +822,44 @@ func TestOverloadedIsPerCallerAndQueueTimeCounts(t *testing.T) {
 	})
 }
 
+func TestPlacesComeBackFromRefusedAndCancelledCalls(t *testing.T) {
+	bubble(t, gateway(), func(t *testing.T, r *rig) {
+		server := sessiontest.NewServer(sessiontest.Script{
+			Dial: func(context.Context, int) error { <-time.After(time.Second); return refused },
+		})
+		cfg := config(server)
+		cfg.Calls.MaxConcurrent = 1
+		r.Ensure("a", cfg)
+		var all []<-chan outcome
+		for range 10 { // the breaker opens while most of them wait for the one place
+			all = append(all, r.background(t.Context(), "a", me, tool("x")))
+		}
+		for _, done := range all {
+			refuses(t, (<-done).err, session.TemporarilyUnavailable)
+		}
+		server.Script(sessiontest.Script{
+			Dial: func(context.Context, int) error { <-time.After(time.Second); return nil },
+			Call: calling().Call,
+		})
+		cfg.Wake = "w2"
+		r.Ensure("a", cfg)
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := r.background(ctx, "a", me, tool("x")) // goes away while its session is opened
+		synctest.Wait()
+		cancel()
+		if err := (<-gone).err; !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+		for range 3 {
+			answer, err := r.call()
+			answers(t, answer, err)
+		}
+		equal(t, "dials", server.Counts().Dials, 4)
+		r.after(11 * time.Minute)
+		equal(t, "open after the idle time", server.Counts().Open, 0)
+	})
+}
+
 func TestOneFailureIsNotItsSiblings(t *testing.T) {
 	bubble(t, gateway(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{
@@ -917,6 +955,7 @@ func TestGatewayNeverRetires(t *testing.T) {
 			between(t, "cooldown", cooldowns[i], base*time.Second*8/10, base*time.Second*12/10)
 		}
 		equal(t, "dials: a round, then one probe each", server.Counts().Dials, 8)
+		equal(t, "quarantines told", r.count(session.Struck), 6)
 		equal(t, "strikes", r.snapshot("a").Strikes, 3)
 
 		_, err := r.call()
@@ -975,6 +1014,7 @@ func TestManagerAndCallsShareOneBreaker(t *testing.T) {
 		}
 		synctest.Wait()
 		snapshot := r.is("a", session.Quarantined)
+		equal(t, "next attempt", snapshot.NextAttempt, snapshot.QuarantinedUntil)
 		equal(t, "fault", snapshot.Fault.Phase, failure.Call)
 		equal(t, "open sessions", server.Counts().Open, 0)
 		equal(t, "tools stay", len(snapshot.Listing.Tools), 1)

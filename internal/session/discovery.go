@@ -230,14 +230,14 @@ func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 
 // fail ends a permit with a failure and notes what became of the breaker.
 func (g *guarded) fail(permit breaker.Permit, f failure.Failure, blameless bool) {
-	strikes, state := g.breaker.Strikes(), g.breaker.State()
+	until, state := g.breaker.QuarantinedUntil(), g.breaker.State()
 	g.breaker.Failed(time.Now(), permit, f, blameless)
 	g.last = f
 	g.events = append(g.events, Event{Kind: Failed, Failure: f})
 	switch {
 	case g.breaker.State() == breaker.Retired && state != breaker.Retired:
 		g.events = append(g.events, Event{Kind: GivenUp, Failure: f})
-	case g.breaker.State() == breaker.Quarantined && g.breaker.Strikes() != strikes:
+	case !g.breaker.QuarantinedUntil().IsZero() && !g.breaker.QuarantinedUntil().Equal(until):
 		g.events = append(g.events, Event{Kind: Struck, Failure: f})
 	}
 }

@@ -473,6 +473,25 @@ func TestReplacementInTheMiddleOfADial(t *testing.T) {
 	})
 }
 
+func TestReplacementIsConnectingUntilItsFirstAttemptEnds(t *testing.T) {
+	bubble(t, manager(), func(t *testing.T, r *rig) {
+		r.Ensure("a", config(sessiontest.NewServer(sessiontest.Script{})))
+		synctest.Wait()
+		cfg := config(sessiontest.NewServer(sessiontest.Script{
+			Dial: func(ctx context.Context, _ int) error { return hang(ctx) },
+		}))
+		cfg.Connection = "c2"
+		r.Ensure("a", cfg)
+		synctest.Wait()
+		snapshot := r.is("a", session.Connecting)
+		equal(t, "settled: the catalog hash is the same", snapshot.Settled, true)
+		equal(t, "tools stay", len(snapshot.Listing.Tools), 1)
+		equal(t, "next attempt", snapshot.NextAttempt, time.Time{})
+		r.after(30 * time.Second)
+		equal(t, "fault", r.is("a", session.Waiting).Fault.Reason, failure.ConnectTimeout)
+	})
+}
+
 func TestReplacementInTheMiddleOfAProbe(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		old := sessiontest.NewServer(sessiontest.Script{Dial: func(ctx context.Context, n int) error {

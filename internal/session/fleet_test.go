@@ -319,24 +319,33 @@ func TestReplacementDrains(t *testing.T) {
 			cfg := config(old)
 			cfg.Timeouts.Call = 15 * time.Minute
 			r.Ensure("a", cfg)
-			slow := r.background(t.Context(), "a", me, tool("x"))
+			var slow []<-chan outcome
+			for i := range 3 { // a strike, if they counted
+				from := session.Caller{Name: "me", Session: fmt.Sprint(i)}
+				slow = append(slow, r.background(t.Context(), "a", from, tool("x")))
+			}
 			synctest.Wait()
 			fresh := sessiontest.NewServer(calling())
 			cfg.Dialer, cfg.Connection = fresh, "c2"
 			r.Ensure("a", cfg)
-			answer, err := r.call()
-			answers(t, answer, err)
-			equal(t, "new calls on the old session", old.Counts().Calls, 1)
-			got := <-slow
-			if takes <= time.Minute {
-				answers(t, got.answer, got.err)
-			} else {
+			for i := range 3 {
+				from := session.Caller{Name: "me", Session: fmt.Sprint(i)}
+				answer, err := r.Call(t.Context(), "a", from, tool("x"))
+				answers(t, answer, err)
+			}
+			equal(t, "new calls on the old sessions", old.Counts().Calls, 3)
+			for _, done := range slow {
+				got := <-done
+				if takes <= time.Minute {
+					answers(t, got.answer, got.err)
+					continue
+				}
 				fails(t, got.err, failure.ConnectionLost, failure.OutcomeUnknown)
 				equal(t, "drained for", got.took, time.Minute)
 			}
 			synctest.Wait()
 			equal(t, "old sessions", old.Counts().Open, 0)
-			equal(t, "strikes", r.snapshot("a").Strikes, 0)
+			equal(t, "strikes", r.is("a", session.Connected).Strikes, 0)
 		})
 	}
 }
