@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
@@ -41,15 +42,23 @@ func (f *clusterFlags) connect() (client.WithWatch, string, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
 	namespace, _, err := loader.Namespace()
 	if err != nil {
-		return nil, "", fmt.Errorf("kubeconfig: %w", err)
+		return nil, "", unknownCluster(err)
 	}
 	config, err := loader.ClientConfig()
 	if err != nil {
-		return nil, "", fmt.Errorf("kubeconfig: %w; set KUBECONFIG, or give --kubeconfig", err)
+		return nil, "", unknownCluster(err)
 	}
 	c, err := client.NewWithWatch(config, client.Options{Scheme: newScheme()})
 	if err != nil {
 		return nil, "", fmt.Errorf("cluster: %w", err)
 	}
 	return c, namespace, nil
+}
+
+// unknownCluster says what to do about a kubeconfig that leads nowhere.
+func unknownCluster(err error) error {
+	if clientcmd.IsEmptyConfig(err) { // its own text names a variable that is not read here
+		err = errors.New("none was found")
+	}
+	return fmt.Errorf("kubeconfig: %w; set KUBECONFIG, or give --kubeconfig", err)
 }

@@ -47,6 +47,8 @@ as the condition SecretAccessDenied says. Ctrl-C stops everything that was start
 	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig-out", "", "where to write the kubeconfig (default: <dir>/kubeconfig)")
 	o.manager.set(cmd.Flags(), "leader-elect", "false")
 	o.manager.set(cmd.Flags(), "allow-loopback", "true")
+	o.manager.set(cmd.Flags(), "metrics-bind-address", "0") // nobody's port is in the way
+	o.manager.set(cmd.Flags(), "health-probe-bind-address", "0")
 	return cmd
 }
 

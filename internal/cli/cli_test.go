@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/test/builder"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew; read them before they are committed")
+
+// asProgram has the test binary be the program: tests start it as people start mooring.
+const asProgram = "MOORING_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Args[0] = "mooring"
+		os.Exit(Main())
+	}
+	os.Exit(m.Run())
+}
+
+// execute runs a command of this process and returns what it printed.
+func execute(t *testing.T, program string, arguments ...string) (out, errOut string, err error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	root := newRoot(program)
+	root.SetOut(&stdout)
+	root.SetErr(&stderr)
+	root.SetArgs(arguments)
+	err = root.ExecuteContext(t.Context())
+	return stdout.String(), stderr.String(), err
+}
+
+// golden compares text with a file of testdata.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	g := NewWithT(t)
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		g.Expect(os.MkdirAll(filepath.Dir(file), 0o755)).To(Succeed())
+		g.Expect(os.WriteFile(file, []byte(text), 0o600)).To(Succeed())
+	}
+	want, err := os.ReadFile(file)
+	g.Expect(err).NotTo(HaveOccurred(), "run with -update to write it")
+	g.Expect(text).To(Equal(string(want)))
+}
+
+// The flags are an interface: scripts and charts name them, so that what changes here is seen.
+func TestHelp(t *testing.T) {
+	commands := []string{""}
+	for _, command := range newRoot("mooring").Commands() {
+		commands = append(commands, command.Name())
+	}
+	for _, command := range commands {
+		t.Run(command, func(t *testing.T) {
+			out, errOut, err := execute(t, "mooring", strings.Fields(command+" --help")...)
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			NewWithT(t).Expect(errOut).To(BeEmpty())
+			golden(t, filepath.Join("help", strings.TrimSuffix("mooring-"+command, "-")), out)
+		})
+	}
+}
+
+func TestHelpOfAKubectlPlugin(t *testing.T) {
+	g := NewWithT(t)
+	out, _, err := execute(t, "kubectl-mooring", "get", "--help")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(out).To(ContainSubstring("Usage:\n  kubectl mooring get [servers] [flags]\n"))
+	out, _, err = execute(t, "mooring", "get", "--help")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(out).To(ContainSubstring("Usage:\n  mooring get [servers] [flags]\n"))
+}
+
+func TestVersion(t *testing.T) {
+	g := NewWithT(t)
+	out, errOut, err := execute(t, "mooring", "version")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(errOut).To(BeEmpty())
+	g.Expect(out).To(MatchRegexp(`^mooring \S+ go1\.\d+(\.\d+)? \w+/\w+\n$`))
+	before := version
+	t.Cleanup(func() { version = before })
+	version = "v1.2.3"
+	out, _, err = execute(t, "mooring", "version")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(out).To(HavePrefix("mooring v1.2.3 go"))
+}
+
+func TestWrongUseIsRefusedWithAWord(t *testing.T) {
+	for line, want := range map[string]string{
+		"gett":                       `unknown command "gett" for "mooring"`,
+		"get pods":                   `invalid argument "pods" for "mooring get"`,
+		"get --no-such-flag":         `unknown flag: --no-such-flag`,
+		"why":                        `accepts 1 arg`,
+		"reconnect a b":              `accepts 1 arg`,
+		"manager --workers=x":        `invalid argument "x" for "--workers"`,
+		"manager now":                `unknown command "now" for "mooring manager"`,
+		"get --kubeconfig /no/where": "no such file or directory; set KUBECONFIG, or give --kubeconfig",
+		"dev --assets /no/where":     "etcd is not in /no/where; run `make controlplane`, or give --assets",
+	} {
+		t.Run(line, func(t *testing.T) {
+			t.Chdir(t.TempDir()) // where `dev` would put its state
+			out, _, err := execute(t, "mooring", strings.Fields(line)...)
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(want)))
+			NewWithT(t).Expect(out).To(BeEmpty())
+		})
+	}
+}
+
+// Who has no cluster at hand is told how to name one, or how to have one.
+func TestWithoutAClusterItIsSaidWhatToDo(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("KUBERNETES_SERVICE_HOST", "") // in a pod there is one
+	_, _, err := execute(t, "mooring", "get")
+	NewWithT(t).Expect(err).To(MatchError("kubeconfig: none was found; set KUBECONFIG, or give --kubeconfig"))
+	_, _, err = execute(t, "mooring", "run")
+	NewWithT(t).Expect(err).To(MatchError(HaveSuffix("set KUBECONFIG, or try `mooring dev`")))
+}
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// server is one whose Ready has said "True Ready" or so since an age.
+func server(name, namespace, says string, age time.Duration, state string, tools int) v1alpha1.MCPServer {
+	ready, reason, _ := strings.Cut(says, " ")
+	s := builder.MCPServer(name).Namespace(namespace).URL("https://mcp.example.com/mcp").Obj()
+	if ready != "" {
+		s.Status.Conditions = []metav1.Condition{{
+			Type: v1alpha1.ConditionReady, Status: metav1.ConditionStatus(ready), Reason: reason,
+			LastTransitionTime: metav1.NewTime(now.Add(-age)),
+		}}
+	}
+	if state != "" {
+		s.Status.Session = &v1alpha1.SessionStatus{State: state}
+	}
+	if tools >= 0 {
+		s.Status.Catalog = &v1alpha1.CatalogStatus{ToolCount: ptr.To(int32(tools))}
+	}
+	return *s
+}
+
+func TestTableOfServers(t *testing.T) {
+	disabled := server("resting", "default", "True Disabled", 48*time.Hour, "", 5)
+	disabled.Spec.Disabled = true
+	servers := []v1alpha1.MCPServer{
+		server("github", "default", "True Ready", 90*time.Second, v1alpha1.SessionConnected, 42),
+		server("a-server-with-a-long-name-of-40-letters-", "team-a", "False AuthenticationFailed", 3*time.Hour,
+			v1alpha1.SessionRetired, -1),
+		server("new", "default", "", 0, "", -1),
+		server("empty", "default", "True Ready", time.Second, v1alpha1.SessionConnected, 0),
+		server("waiting", "default", "False SecretNotFound", time.Minute, "", -1),
+		disabled,
+	}
+	var one, all bytes.Buffer
+	NewWithT(t).Expect(printServers(&one, servers, now, false)).To(Succeed())
+	golden(t, "get", one.String())
+	NewWithT(t).Expect(printServers(&all, servers, now, true)).To(Succeed())
+	golden(t, "get-all-namespaces", all.String())
+}
+
+func TestProgressTellsHowLongItTook(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out)
+	done := p.step("starting %s", "etcd")
+	NewWithT(t).Expect(out.String()).To(Equal("starting etcd ...\n"))
+	done()
+	p.note("kubeconfig: %s", "/tmp/k")
+	NewWithT(t).Expect(out.String()).To(MatchRegexp(
+		`^starting etcd \.\.\.\nstarting etcd: done in \d+(\.\d)?m?s\nkubeconfig: /tmp/k\n$`))
+}
+
+// A flag that makes no sense is refused before anything starts.
+func TestEgressFlagsAreChecked(t *testing.T) {
+	for _, settings := range []Settings{
+		{EgressAllow: []string{"10.0.0.0/33"}}, {EgressDeny: []string{"not a host"}},
+	} {
+		_, err := settings.egressPolicy(&rest.Config{Host: "https://api.example.com"})
+		NewWithT(t).Expect(err).To(MatchError(MatchRegexp(`^flags: egress (allow|deny): .* is neither a CIDR`)))
+	}
+}

@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/mcpfake"
+)
+
+// patience is how long a test waits for what must happen; it fails after that. It is no measurement.
+const patience = 2 * time.Minute
+
+// devRun is one `mooring dev`, as a process of its own.
+type devRun struct {
+	*WithT
+	t       *testing.T
+	command *exec.Cmd
+	ended   chan error
+
+	mu   sync.Mutex
+	text bytes.Buffer
+	// lines is closed when the output ends.
+	lines chan string
+}
+
+// startDev starts `mooring dev` in a process group of its own, as a shell does.
+func startDev(t *testing.T, dir string) *devRun {
+	t.Helper()
+	assets := cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), filepath.Join("..", "..", "bin"))
+	d := &devRun{WithT: NewWithT(t), t: t, ended: make(chan error, 1), lines: make(chan string, 1000)}
+	d.SetDefaultEventuallyTimeout(patience)
+	d.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	d.Expect(exists(filepath.Join(assets, "kube-apiserver"))).To(BeTrue(), "run `make controlplane`")
+	d.command = exec.Command(os.Args[0], "dev", "--dir", dir, "--assets", assets, "--drain-timeout", "1s")
+	d.command.Env = append(os.Environ(), asProgram+"=1")
+	d.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	reader, writer := io.Pipe()
+	d.command.Stdout, d.command.Stderr = writer, writer
+	go d.read(reader)
+	d.Expect(d.command.Start()).To(Succeed())
+	go func() {
+		err := d.command.Wait()
+		_ = writer.Close()
+		d.ended <- err
+	}()
+	t.Cleanup(func() {
+		children := d.children()
+		_ = syscall.Kill(-d.command.Process.Pid, syscall.SIGKILL) // it has ended unless the test failed
+		for _, pid := range children {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if t.Failed() {
+			t.Log(d.output())
+		}
+	})
+	return d
+}
+
+func (d *devRun) read(from io.Reader) {
+	defer close(d.lines)
+	scanner := bufio.NewScanner(from)
+	for scanner.Scan() {
+		d.mu.Lock()
+		d.text.WriteString(scanner.Text() + "\n")
+		d.mu.Unlock()
+		select {
+		case d.lines <- scanner.Text():
+		default: // nobody waits for a line any more
+		}
+	}
+	_, _ = io.Copy(io.Discard, from)
+}
+
+func (d *devRun) output() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.text.String()
+}
+
+// line waits for a line that begins so, and returns the rest of it.
+func (d *devRun) line(prefix string) string {
+	d.t.Helper()
+	deadline := time.After(patience)
+	for {
+		select {
+		case line, open := <-d.lines:
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
+				return strings.TrimSpace(rest)
+			}
+			d.Expect(open).To(BeTrue(), "it ended before it said %q:\n%s", prefix, d.output())
+		case <-deadline:
+			d.t.Fatalf("it did not say %q:\n%s", prefix, d.output())
+		}
+	}
+}
+
+// children are the processes that it has started and that have not ended.
+func (d *devRun) children() (pids []int) {
+	d.t.Helper()
+	out, err := exec.Command("ps", "-A", "-o", "pid=,ppid=").Output()
+	d.Expect(err).NotTo(HaveOccurred())
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		if len(fields) == 2 && fields[1] == strconv.Itoa(d.command.Process.Pid) {
+			pid, err := strconv.Atoi(fields[0])
+			d.Expect(err).NotTo(HaveOccurred())
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// end sends a signal and waits until the program and all that it had started are gone.
+func (d *devRun) end(signal syscall.Signal) {
+	d.t.Helper()
+	started := map[int]bool{}
+	look := func() {
+		for _, pid := range d.children() {
+			started[pid] = true
+		}
+	}
+	look()
+	d.Expect(started).NotTo(BeEmpty(), "at least etcd")
+	d.Expect(syscall.Kill(-d.command.Process.Pid, signal)).To(Succeed()) // the group, as a terminal does
+	d.Eventually(func() chan error {
+		look() // what it starts now is its own to end, too
+		return d.ended
+	}).Should(Receive(BeNil()), "it ends with status 0")
+	for pid := range started {
+		d.Eventually(func() error { return syscall.Kill(pid, 0) }).Should(MatchError(syscall.ESRCH))
+	}
+}
+
+// run runs another command as a person does in another terminal, and returns what it printed.
+func (d *devRun) run(kubeconfig string, arguments ...string) (out, errOut string, err error) {
+	command := exec.CommandContext(d.t.Context(), os.Args[0], arguments...)
+	command.Env = append(os.Environ(), asProgram+"=1", "KUBECONFIG="+kubeconfig)
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err = command.Run()
+	return stdout.String(), stderr.String(), err
+}
+
+// admin is a client for the kubeconfig that was printed.
+func (d *devRun) admin(kubeconfig string) client.Client {
+	d.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	d.Expect(err).NotTo(HaveOccurred())
+	c, err := client.New(config, client.Options{Scheme: newScheme()})
+	d.Expect(err).NotTo(HaveOccurred())
+	return c
+}
+
+// ready waits until the server says Ready and returns it.
+func (d *devRun) ready(c client.Client, name string) *v1alpha1.MCPServer {
+	d.t.Helper()
+	found := &v1alpha1.MCPServer{}
+	d.Eventually(func() bool {
+		d.Expect(c.Get(d.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, found)).To(Succeed())
+		return meta.IsStatusConditionTrue(found.Status.Conditions, v1alpha1.ConditionReady)
+	}).Should(BeTrue())
+	return found
+}
+
+// table is what `mooring get` prints, each row as its fields.
+func (d *devRun) table(kubeconfig string, arguments ...string) (rows [][]string) {
+	d.t.Helper()
+	out, errOut, err := d.run(kubeconfig, append([]string{"get"}, arguments...)...)
+	d.Expect(err).NotTo(HaveOccurred(), errOut)
+	for line := range strings.Lines(out) {
+		rows = append(rows, strings.Fields(line))
+	}
+	return rows
+}
+
+// From nothing to a server that is Ready, with the commands that people use, and twice over the same state.
+func TestDevFromStartToEnd(t *testing.T) {
+	dir, fake := t.TempDir(), mcpfake.New(t, mcpfake.WithBearer("token-1"))
+	d := startDev(t, dir)
+	kubeconfig := d.line("kubeconfig:")
+	d.Expect(kubeconfig).To(Equal(filepath.Join(dir, "kubeconfig")))
+	d.Expect(d.children()).To(HaveLen(2), "etcd and kube-apiserver")
+	info, err := os.Stat(kubeconfig)
+	d.Expect(err).NotTo(HaveOccurred())
+	d.Expect(info.Mode().Perm()).To(Equal(os.FileMode(0o600)), "it is an administrator's")
+
+	_, errOut, err := d.run(kubeconfig, "get")
+	d.Expect(err).NotTo(HaveOccurred())
+	d.Expect(errOut).To(Equal("no MCPServers in namespace \"default\"; -A looks into all\n"))
+
+	admin := d.admin(kubeconfig)
+	d.Expect(admin.Create(t.Context(), builder.Secret("default", "login").Key("token", "token-1").Obj())).To(Succeed())
+	d.Expect(admin.Create(t.Context(), builder.MCPServer("fs").Namespace("default").URL(fake.URL()).
+		Bearer("login", "token").Obj())).To(Succeed())
+	first := d.ready(admin, "fs")
+	header := []string{"NAME", "READY", "STATE", "TOOLS", "REASON", "SINCE"}
+	rows := d.table(kubeconfig)
+	d.Expect(rows).To(HaveLen(2))
+	d.Expect(rows[0]).To(Equal(header))
+	d.Expect(rows[1][:5]).To(Equal([]string{"fs", "True", "Connected", "5", "Ready"}))
+	d.Expect(d.table(kubeconfig, "-A")[0]).To(Equal(slices.Concat([]string{"NAMESPACE"}, header)))
+	d.Expect(d.table(kubeconfig, "servers", "-n", "default")[1][0]).To(Equal("fs"))
+
+	out, errOut, err := d.run(kubeconfig, "why", "fs")
+	d.Expect(err).NotTo(HaveOccurred(), errOut)
+	d.Expect(out).To(ContainSubstring("fs"))
+	out, errOut, err = d.run(kubeconfig, "reconnect", "fs")
+	d.Expect(err).NotTo(HaveOccurred(), errOut)
+	d.Expect(out).To(ContainSubstring("fs"))
+	d.Expect(fake.Stats().Opened).To(Equal(2))
+	_, errOut, err = d.run(kubeconfig, "why", "none")
+	d.Expect(err).To(HaveOccurred())
+	d.Expect(errOut).To(Equal(
+		"error: no MCPServer \"none\" in namespace \"default\"; `mooring get -A` lists all\n"))
+
+	d.end(syscall.SIGINT)
+	d.Expect(fake.OpenSessions()).To(BeZero(), "sessions are closed before it ends")
+	d.Expect(d.output()).NotTo(ContainSubstring(`"level":"error"`))
+
+	again := startDev(t, dir)
+	kubeconfig = again.line("kubeconfig:")
+	fake.Await(t, func(s mcpfake.Stats) bool { return s.Opened == 3 })
+	second := again.ready(again.admin(kubeconfig), "fs")
+	d.Expect(second.UID).To(Equal(first.UID), "the state was kept")
+	again.end(syscall.SIGTERM)
+	d.Expect(fake.OpenSessions()).To(BeZero())
+}
+
+// Whoever interrupts the start is left with nothing running, either.
+func TestDevInterruptedWhileItStarts(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir)
+	d.line("starting etcd and kube-apiserver ...")
+	d.Eventually(func() bool { return exists(filepath.Join(dir, "etcd", "member")) }).Should(BeTrue(), "etcd runs")
+	d.end(syscall.SIGINT)
+	d.Expect(d.output()).NotTo(ContainSubstring("error:"))
+}
