@@ -1,10 +1,12 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,8 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/agentsession"
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
+	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/refs"
@@ -38,6 +42,10 @@ type Dependencies struct {
 	// CheckHost tells why a host[:port] is never dialled for an object of the namespace.
 	CheckHost func(namespace, host string) error
 	Metrics   *metrics.Metrics
+	// Namespaces are the only ones that the manager's cache holds; none means all.
+	Namespaces []string
+	// Gateway is the URL at which agents reach the gateways, without a path; empty is DefaultGateway.
+	Gateway string
 	// Workers is how many objects of one kind are reconciled at a time.
 	Workers int
 }
@@ -75,6 +83,10 @@ func CachesSynced(m ctrl.Manager) healthz.Checker {
 
 // SetupAll adds every controller, the supervisor and the reference tracker to the manager.
 func SetupAll(m ctrl.Manager, d Dependencies) error {
+	offers := &shelf.Shelf{}
+	if err := d.setupSessions(m, offers); err != nil {
+		return fmt.Errorf("controller agentsession: %w", err)
+	}
 	servers := &mcpserver.Reconciler{
 		Client:     m.GetClient(),
 		Live:       m.GetAPIReader(),
@@ -86,6 +98,7 @@ func SetupAll(m ctrl.Manager, d Dependencies) error {
 		CheckHost:  d.CheckHost,
 		Events:     events.New(m.GetEventRecorder("mooring")),
 		Metrics:    d.Metrics,
+		Shelf:      offers,
 		Workers:    d.Workers,
 	}
 	if err := servers.SetupWithManager(m); err != nil {
@@ -98,6 +111,32 @@ func SetupAll(m ctrl.Manager, d Dependencies) error {
 		return fmt.Errorf("references: %w", err)
 	}
 	return nil
+}
+
+// DefaultGateway is the Service of the gateways as Mooring is installed.
+const DefaultGateway = "https://mooring-gateway.mooring-system.svc"
+
+// setupSessions adds the controller of AgentSessions. It hears of servers in two ways: when a session has news, and
+// when the controller of servers has decided what is offered.
+func (d *Dependencies) setupSessions(m ctrl.Manager, offers *shelf.Shelf) error {
+	sessions := &agentsession.Reconciler{
+		Client:     m.GetClient(),
+		Live:       m.GetAPIReader(),
+		Wakes:      &agentsession.Wakes{},
+		Sessions:   d.Sessions,
+		Shelf:      offers,
+		ConfigHash: endpoint.Hash,
+		Target:     endpoint.Target,
+		Watches: func(namespace string) bool {
+			return len(d.Namespaces) == 0 || slices.Contains(d.Namespaces, namespace)
+		},
+		Gateway: cmp.Or(d.Gateway, DefaultGateway),
+		Events:  events.New(m.GetEventRecorder("mooring")),
+		Workers: d.Workers,
+	}
+	d.Servers.Also = sessions.ServerChanged
+	offers.Changed = func(key string) { sessions.ServerChanged(session.Key(key)) }
+	return sessions.SetupWithManager(m)
 }
 
 // led runs under the lease: only the leader holds sessions.

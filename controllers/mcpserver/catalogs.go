@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -47,8 +48,68 @@ func (c *catalogs) drop(key session.Key) {
 type seenCatalog struct {
 	limiter *rate.Limiter
 	view    *view
-	decoded struct{ version, hash string }
+	decoded decoded
+	offer   offer
 	eraKey  string // under which the memory of eras has the server
+}
+
+// decoded is what a ConfigMap of one version holds.
+type decoded struct {
+	version  string
+	document *catalog.ServerDocument
+	approved *catalog.Baseline
+}
+
+// offer is the part of a stored catalog that may be offered, and what that follows from.
+type offer struct {
+	from    origin
+	catalog *catalog.Catalog
+}
+
+// origin is what an offer follows from: a version of the ConfigMap, listed under a config hash, the generation of the
+// declaration, and what was recorded as approved.
+type origin struct {
+	version, hash, recorded string
+	generation              int64
+}
+
+// offered returns what agents may be offered: what is stored for this configuration, without what the filter and the
+// pin withhold. Nil when nothing is stored. While the declaration is rejected, what was offered before stands: its
+// filter may be what is wrong.
+func (c *seenCatalog) offered(s *scope, stored *storedCatalog) *catalog.Catalog {
+	from := origin{
+		version: stored.version, hash: s.hash, recorded: pinnedDigest(s), generation: s.server.Generation,
+	}
+	rejected := s.refused != nil && s.refused.Final
+	switch {
+	case !stored.good(s.hash), rejected && c.offer.from.hash != s.hash:
+		c.offer = offer{}
+	case !rejected && c.offer.from != from:
+		part := approve(s, stored.approved, stored.document.Catalog).Offered.Filter(s.filter)
+		c.offer = offer{from: from, catalog: &part}
+	}
+	return c.offer.catalog
+}
+
+// approve says what of a list is approved by the declaration's pin; without one, everything is.
+func approve(s *scope, found *catalog.Baseline, current catalog.Catalog) catalog.Verdict {
+	policy := s.server.Spec.PinPolicy()
+	if policy == v1alpha1.PinNone {
+		return catalog.Verdict{Offered: current}
+	}
+	pin := catalog.Pin{Strict: policy == v1alpha1.PinStrict, Recorded: catalog.Digest(pinnedDigest(s))}
+	if tools := s.server.Spec.Tools; tools != nil {
+		pin.Approved = catalog.Digest(tools.ApprovedDigest)
+	}
+	return pin.Judge(found, current)
+}
+
+// pinnedDigest is what status remembers of what was approved.
+func pinnedDigest(s *scope) string {
+	if s.before.Status.Catalog == nil {
+		return ""
+	}
+	return s.before.Status.Catalog.PinnedDigest
 }
 
 // delay is how long a write must wait; a first publication never does.
@@ -69,15 +130,18 @@ type view struct {
 	listing, hash string
 	generation    int64
 	version       string // of the stored ConfigMap
+	pinned        string // what was recorded as approved when the view was made
 	status        v1alpha1.CatalogStatus
 	warnings      []v1alpha1.Warning
 	count         int32
+	verdict       catalog.Verdict
 }
 
 // covers tells whether list, spec and stored ConfigMap are those that the view was made of.
 func (v *view) covers(s *scope, stored *storedCatalog) bool {
 	return v != nil && v.listing == s.snapshot.ListingID && v.generation == s.server.Generation &&
-		v.hash == s.hash && stored.exists && v.version == stored.version
+		v.hash == s.hash && stored.exists && v.version == stored.version &&
+		(pinnedDigest(s) == v.pinned || pinnedDigest(s) == v.status.PinnedDigest)
 }
 
 // tell puts the view into status.
@@ -88,4 +152,5 @@ func (v *view) tell(s *scope) {
 	if v.count > 0 {
 		s.server.Status.WarningCount = ptr.To(v.count)
 	}
+	tellDrift(s, &v.verdict)
 }

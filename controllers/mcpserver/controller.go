@@ -19,6 +19,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
+	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/refs"
@@ -73,6 +74,8 @@ type Reconciler struct {
 	Events *events.Recorder
 	// Metrics has the series of each server, which end with it.
 	Metrics *metrics.Metrics
+	// Shelf is told what each server offers, for those who put it together for agents.
+	Shelf *shelf.Shelf
 	// Workers is how many objects are reconciled at a time.
 	Workers int
 
@@ -111,6 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return ctrl.Result{}, err
 		}
 	}
+	r.shelve(s)
 	log.FromContext(ctx).V(1).Info("pass", "state", s.snapshot.State, "settled", s.snapshot.Settled)
 	return s.requeue, r.finish(ctx, s)
 }
@@ -174,6 +178,7 @@ func (r *Reconciler) release(key session.Key) {
 	r.Sessions.Forget(key)
 	r.Eras.Forget(r.catalogs.of(key).eraKey)
 	r.catalogs.drop(key)
+	r.Shelf.Drop(string(key))
 	r.Events.Forget(types.UID(key))
 }
 

@@ -27,6 +27,7 @@ var troubles = []struct {
 	{v1alpha1.ConditionAccepted, metav1.ConditionFalse, actionResolve},
 	{v1alpha1.ConditionConnected, metav1.ConditionFalse, actionConnect},
 	{v1alpha1.ConditionCatalogPublished, metav1.ConditionFalse, actionPublish},
+	{v1alpha1.ConditionToolsDrifted, metav1.ConditionTrue, actionPublish},
 }
 
 // transitions are the events of one status write: at most one Warning, about the weightiest turn for the worse, and a

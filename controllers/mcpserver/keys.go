@@ -3,8 +3,12 @@ package mcpserver
 import (
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/wake"
 )
@@ -14,6 +18,9 @@ import (
 type Keys struct {
 	// Feed is the controller's source of wakes.
 	Feed wake.Feed
+	// Also is told of every key besides, for others who look at sessions. It must not block. It is set before the first
+	// use.
+	Also func(session.Key)
 
 	mu      sync.Mutex
 	guarded struct {
@@ -30,6 +37,9 @@ func (k *Keys) Notify(key session.Key) {
 	k.mu.Unlock()
 	if ok {
 		k.Feed.Wake(name)
+	}
+	if k.Also != nil {
+		k.Also(key)
 	}
 }
 
@@ -59,4 +69,40 @@ func (k *Keys) unbind(name types.NamespacedName) (session.Key, bool) {
 	delete(k.guarded.keys, name)
 	delete(k.guarded.names, key)
 	return key, ok
+}
+
+// shelve puts what this pass decided where those find it who put the servers' tools together for agents.
+func (r *Reconciler) shelve(s *scope) {
+	item := shelf.Item{Generation: s.server.Generation, ConfigHash: s.hash, Offered: s.offered, Trouble: trouble(s)}
+	if s.judged && s.snapshot.Listing != nil {
+		item.Listing = s.snapshot.ListingID
+	}
+	switch {
+	case s.refused == nil:
+	case s.refused.Final:
+		item.Refusal = shelf.Rejected
+	default:
+		item.Refusal = shelf.Incomplete
+	}
+	r.Shelf.Put(string(s.key), item)
+}
+
+// trouble is what keeps the server, or a newer catalog of it, from being used, in the words of its conditions.
+func trouble(s *scope) shelf.Trouble {
+	published := meta.FindStatusCondition(s.server.Status.Conditions, v1alpha1.ConditionCatalogPublished)
+	switch fault := s.snapshot.Fault; {
+	case s.refused != nil:
+		return shelf.Trouble{Reason: s.refused.Reason, Message: s.refused.Message}
+	case fault != nil:
+		return shelf.Trouble{
+			Class: string(fault.Class), Reason: string(fault.Reason), Message: s.faultMessage(fault),
+		}
+	case s.restful || published == nil || published.Status != metav1.ConditionFalse:
+		return shelf.Trouble{}
+	case s.snapshot.ListFault != nil:
+		return shelf.Trouble{
+			Class: string(s.snapshot.ListFault.Class), Reason: published.Reason, Message: published.Message,
+		}
+	}
+	return shelf.Trouble{Reason: published.Reason, Message: published.Message}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"k8s.io/utils/ptr"
 
@@ -28,6 +29,8 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	}
 	err = r.renew(ctx, s, stored)
 	s.stored = stored.good(s.hash)
+	s.offered = r.catalogs.of(s.key).offered(s, stored)
+	s.judged = !errors.Is(err, errSuperseded)
 	var refused *endpoint.Refusal
 	switch {
 	case errors.Is(err, errSuperseded):
@@ -66,6 +69,8 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog)
 		ConfigHash: s.hash,
 		Catalog:    catalog.Parse(s.snapshot.Listing.Tools),
 	}
+	verdict := approve(s, stored.approved, document.Catalog)
+	document.Approved = verdict.Baseline
 	encoded, err := document.Encode()
 	if errors.Is(err, catalog.ErrTooLarge) {
 		return &endpoint.Refusal{Reason: v1alpha1.ReasonCatalogTooLarge, Message: "the server's tools do not fit into a " +
@@ -82,16 +87,18 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog)
 		if err := r.writeCatalog(ctx, s, stored, encoded, era); err != nil {
 			return err
 		}
-		stored.exists, stored.hash = true, s.hash
+		stored.exists, stored.document, stored.approved = true, &document, document.Approved
+		seen.decoded = decoded{version: stored.version, document: &document, approved: document.Approved}
 	}
-	seen.view = newView(s, stored, &document.Catalog, encoded.Encoding)
+	seen.view = newView(s, stored, &document.Catalog, verdict)
+	seen.view.status.Encoding = encoded.Encoding
 	seen.view.tell(s)
 	return nil
 }
 
 // newView is what status is to say of a catalog: how much of it agents are offered, and what is remarkable.
-func newView(s *scope, stored *storedCatalog, all *catalog.Catalog, encoding string) *view {
-	offered := all.Filter(s.filter)
+func newView(s *scope, stored *storedCatalog, all *catalog.Catalog, verdict catalog.Verdict) *view {
+	offered := verdict.Offered.Filter(s.filter)
 	warnings := all.Warnings
 	if s.snapshot.Listing.Loop {
 		warnings = warnings.With(catalog.NewWarning(catalog.PaginationLoop, "",
@@ -103,8 +110,10 @@ func newView(s *scope, stored *storedCatalog, all *catalog.Catalog, encoding str
 	}
 	return &view{
 		listing: s.snapshot.ListingID, hash: s.hash, generation: s.server.Generation, version: stored.version,
+		pinned: pinnedDigest(s), verdict: verdict,
 		status: v1alpha1.CatalogStatus{
-			ConfigMap: stored.name, Encoding: encoding, Digest: string(all.Digest), ConfigHash: s.hash,
+			ConfigMap: stored.name, Digest: string(all.Digest), ConfigHash: s.hash,
+			PinnedDigest:    string(verdict.Recorded),
 			ToolCount:       ptr.To(int32(len(offered.Tools))), //nolint:gosec // at most 2,000
 			Bytes:           ptr.To(int64(offered.Bytes)),
 			EstimatedTokens: ptr.To(int64(offered.EstimatedTokens())),
@@ -170,4 +179,36 @@ func keptNote(s *scope) string {
 		return "; the last good catalog stays published"
 	}
 	return ""
+}
+
+// tellDrift sets ToolsDrifted while tools are withheld, and says how they are approved.
+func tellDrift(s *scope, verdict *catalog.Verdict) {
+	const condition = v1alpha1.ConditionToolsDrifted
+	approve := "; look at them, and approve them by setting spec.tools.approvedDigest to status.catalog.digest"
+	switch verdict.Withheld {
+	case "":
+		s.say.Remove(condition)
+	case catalog.ToolsChanged:
+		s.say.True(condition, v1alpha1.ReasonToolsChanged, "withheld, because not as approved: "+
+			driftedNames(verdict.Drifted)+approve)
+	case catalog.AwaitingApproval:
+		s.say.True(condition, v1alpha1.ReasonAwaitingApproval, "no tools were approved yet, so that none are offered"+approve)
+	case catalog.BaselineLost:
+		s.say.True(condition, v1alpha1.ReasonBaselineLost, "the record of what was approved is missing or was altered, "+
+			"so that no tools are offered"+approve)
+	}
+}
+
+// driftedNames are the first few, and how many more there are.
+func driftedNames(drifted []catalog.DriftedTool) string {
+	const most = 10
+	var names []string
+	for _, tool := range drifted[:min(most, len(drifted))] {
+		shown := catalog.NewWarning("", tool.Name, "").Tool
+		names = append(names, fmt.Sprintf("%s (%s)", shown, strings.ToLower(string(tool.Kind))))
+	}
+	if rest := len(drifted) - most; rest > 0 {
+		names = append(names, fmt.Sprintf("and %d more", rest))
+	}
+	return strings.Join(names, ", ")
 }

@@ -20,6 +20,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	switch {
 	case errors.As(err, &refused):
 		s.say.False(v1alpha1.ConditionAccepted, refused.Reason, refused.Message)
+		s.refused = refused
 		if refused.Final {
 			s.stallFor(refused.Reason, refused.Message)
 		}

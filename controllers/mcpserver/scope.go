@@ -26,6 +26,7 @@ type scope struct {
 	endpoint *endpoint.Config // nil when the server is disabled or not accepted
 	dialer   session.Dialer   // to the endpoint
 	filter   catalog.Filter
+	refused  *endpoint.Refusal // why the declaration is not accepted
 	stall    *endpoint.Refusal // why waiting will not help; connect and publish set it too
 
 	// connect sets these.
@@ -33,7 +34,9 @@ type scope struct {
 	restful  bool // what stands in status is to be left alone: nothing was learnt yet in this process
 
 	// publish sets these.
-	stored  bool // a catalog listed under hash is published
+	stored  bool             // a catalog listed under hash is published
+	offered *catalog.Catalog // what of it agents may be offered; nil without one
+	judged  bool             // the snapshot's list was looked at to the end
 	requeue ctrl.Result
 }
 

@@ -27,8 +27,10 @@ type storedCatalog struct {
 	exists        bool
 	// foreign: an object of this name is not ours to write.
 	foreign bool
-	hash    string // empty when the data is not what it should be
 	object  *corev1.ConfigMap
+	// document is what it holds, nil when the data is not what it should be; approved likewise, and when nothing was.
+	document *catalog.ServerDocument
+	approved *catalog.Baseline
 }
 
 // same tells whether this very content stands under the present owner, beside the same era.
@@ -41,7 +43,9 @@ func (c *storedCatalog) same(encoded catalog.Encoded, era string, uid types.UID)
 }
 
 // good tells whether a catalog listed under this config hash stands.
-func (c *storedCatalog) good(hash string) bool { return c.exists && !c.foreign && c.hash == hash }
+func (c *storedCatalog) good(hash string) bool {
+	return c.exists && !c.foreign && c.document != nil && c.document.ConfigHash == hash
+}
 
 // catalogName is the name of a server's catalog ConfigMap.
 func catalogName(server string) string { return server + "-mcp-tools" }
@@ -65,7 +69,7 @@ func (r *Reconciler) loadCatalog(ctx context.Context, s *scope) (*storedCatalog,
 	stored.exists, stored.version, stored.object = true, object.ResourceVersion, object
 	stored.foreign = !ours(object, s.name.Name)
 	if !stored.foreign {
-		stored.hash = r.catalogs.of(s.key).decode(object)
+		stored.document, stored.approved = r.catalogs.of(s.key).decode(object)
 	}
 	return stored, nil
 }
@@ -81,15 +85,18 @@ func ours(object *corev1.ConfigMap, server string) bool {
 	return err == nil && version.Group == v1alpha1.GroupVersion.Group
 }
 
-// decode returns the config hash of a stored catalog, proving it once for each version of the object.
-func (c *seenCatalog) decode(object *corev1.ConfigMap) (hash string) {
+// decode reads a stored catalog and what was approved of it, proving them once for each version of the object.
+func (c *seenCatalog) decode(object *corev1.ConfigMap) (*catalog.ServerDocument, *catalog.Baseline) {
 	if c.decoded.version != object.ResourceVersion {
-		c.decoded.version, c.decoded.hash = object.ResourceVersion, ""
+		c.decoded = decoded{version: object.ResourceVersion}
 		if document, err := catalog.Decode(object.Data, object.BinaryData); err == nil {
-			c.decoded.hash = document.ConfigHash
+			c.decoded.document = &document
+		}
+		if approved, err := catalog.DecodeBaseline(object.Data, object.BinaryData); err == nil {
+			c.decoded.approved = &approved
 		}
 	}
-	return c.decoded.hash
+	return c.decoded.document, c.decoded.approved
 }
 
 // writeCatalog replaces the ConfigMap whole, by server-side apply. An existing one is only replaced in the version
@@ -194,7 +201,10 @@ func (r *Reconciler) recallEra(ctx context.Context, s *scope) error {
 		return fmt.Errorf("catalog: %w", err)
 	}
 	era := object.Annotations[v1alpha1.AnnotationProtocolEra]
-	if era != "" && ours(object, s.name.Name) && r.catalogs.of(s.key).decode(object) == s.hash {
+	if era == "" || !ours(object, s.name.Name) {
+		return nil
+	}
+	if document, _ := r.catalogs.of(s.key).decode(object); document != nil && document.ConfigHash == s.hash {
 		r.Eras.Confirm(s.eraKey(), era)
 	}
 	return nil

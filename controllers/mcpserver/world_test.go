@@ -23,6 +23,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/refs"
@@ -88,7 +89,7 @@ func (w *world) start() {
 			w.dials++
 			return sessiontest.NewServer(sessiontest.Script{}), nil
 		},
-		Eras:      w.eras,
+		Eras: w.eras, Shelf: &shelf.Shelf{},
 		CheckHost: func(namespace, host string) error { return w.hosts[namespace+" "+host] },
 		Events:    events.New(w.told), Metrics: series, Workers: 1,
 	}

@@ -93,3 +93,70 @@ func IsDigest(text string) bool {
 	digits, ok := strings.CutPrefix(text, digestPrefix)
 	return ok && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
 }
+
+// Pin says what of a server's tools is approved.
+type Pin struct {
+	// Strict: nothing is approved before somebody did it. Otherwise the first list is.
+	Strict bool
+	// Approved names the set that somebody approved; empty: nobody did.
+	Approved Digest
+	// Recorded is the digest of the baseline that was stored last; empty: none was. It is kept apart from the baseline
+	// itself, so that who can alter the one does not thereby approve anything.
+	Recorded Digest
+}
+
+// Withholding says why tools are withheld; empty when none are.
+type Withholding string
+
+// The reasons to withhold tools.
+const (
+	ToolsChanged     Withholding = "ToolsChanged"     // some are not as they were approved
+	AwaitingApproval Withholding = "AwaitingApproval" // nothing was approved yet
+	BaselineLost     Withholding = "BaselineLost"     // what was approved is not known any more, or was altered
+)
+
+// Verdict is what a Pin makes of a list.
+type Verdict struct {
+	// Baseline is what is approved from now on, to be stored with the list; nil when nothing is.
+	Baseline *Baseline
+	// Recorded is what Pin.Recorded is from now on. A baseline that was lost stays recorded until somebody approves anew.
+	Recorded Digest
+	// Offered is the part of the list that may be offered.
+	Offered Catalog
+	// Drifted are the tools that are withheld because they differ from what was approved.
+	Drifted  []DriftedTool
+	Withheld Withholding
+}
+
+// Judge decides what of current may be offered, given the baseline as it was found; nil when there was none.
+func (p Pin) Judge(found *Baseline, current Catalog) Verdict {
+	switch {
+	case p.Approved == current.Digest:
+		approved := NewBaseline(current)
+		found = &approved
+	case p.lost(found):
+		return Verdict{Baseline: found, Recorded: p.Recorded, Offered: none(current), Withheld: BaselineLost}
+	case found == nil && p.Strict:
+		return Verdict{Offered: none(current), Withheld: AwaitingApproval}
+	case found == nil:
+		trusted := NewBaseline(current)
+		found = &trusted
+	}
+	verdict := Verdict{
+		Baseline: found, Recorded: found.Digest(), Offered: found.Hold(current), Drifted: found.Drift(current),
+	}
+	if len(verdict.Drifted) > 0 {
+		verdict.Withheld = ToolsChanged
+	}
+	return verdict
+}
+
+// lost tells whether the baseline is not the one that was recorded, nor one that was approved since.
+func (p Pin) lost(found *Baseline) bool {
+	if p.Recorded == "" {
+		return false
+	}
+	return found == nil || found.Digest() != p.Recorded && found.Digest() != p.Approved
+}
+
+func none(of Catalog) Catalog { return of.Select(func(string) bool { return false }) }

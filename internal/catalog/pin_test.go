@@ -77,3 +77,82 @@ func TestDigestForms(t *testing.T) {
 		equal(t, text, catalog.IsDigest(text), want)
 	}
 }
+
+// What a pin makes of a list: the first row of each policy is a server's first list.
+func TestPinJudges(t *testing.T) {
+	tool := func(name, rest string) string {
+		return `{"inputSchema":{"type":"object"},"name":"` + name + `"` + rest + `}`
+	}
+	first := catalog.Parse(list(tool("a", ""), tool("b", "")))
+	changed := catalog.Parse(list(tool("a", ""), tool("b", `,"title":"new"`), tool("c", "")))
+	fewer := catalog.Parse(list(tool("a", "")))
+	approvedFirst, approvedChanged := catalog.NewBaseline(first), catalog.NewBaseline(changed)
+	for name, c := range map[string]struct {
+		pin      catalog.Pin
+		found    *catalog.Baseline
+		current  catalog.Catalog
+		offered  []string
+		withheld catalog.Withholding
+		recorded catalog.Digest
+		baseline *catalog.Baseline
+	}{
+		"first use is trusted": {
+			current: first, offered: []string{"a", "b"}, recorded: first.Digest, baseline: &approvedFirst,
+		},
+		"the same list again": {
+			pin: catalog.Pin{Recorded: first.Digest}, found: &approvedFirst, current: first,
+			offered: []string{"a", "b"}, recorded: first.Digest, baseline: &approvedFirst,
+		},
+		"what changed or came is withheld": {
+			pin: catalog.Pin{Recorded: first.Digest}, found: &approvedFirst, current: changed,
+			offered: []string{"a"}, withheld: catalog.ToolsChanged, recorded: first.Digest, baseline: &approvedFirst,
+		},
+		"what vanished is no drift": {
+			pin: catalog.Pin{Recorded: first.Digest}, found: &approvedFirst, current: fewer,
+			offered: []string{"a"}, recorded: first.Digest, baseline: &approvedFirst,
+		},
+		"an approval of what is offered now": {
+			pin: catalog.Pin{Recorded: first.Digest, Approved: changed.Digest}, found: &approvedFirst, current: changed,
+			offered: []string{"a", "b", "c"}, recorded: changed.Digest, baseline: &approvedChanged,
+		},
+		"an approval that is outdated approves nothing": {
+			pin: catalog.Pin{Recorded: first.Digest, Approved: fewer.Digest}, found: &approvedFirst, current: changed,
+			offered: []string{"a"}, withheld: catalog.ToolsChanged, recorded: first.Digest, baseline: &approvedFirst,
+		},
+		"a baseline that is missing": {
+			pin: catalog.Pin{Recorded: first.Digest}, current: first, withheld: catalog.BaselineLost, recorded: first.Digest,
+		},
+		"a baseline that somebody replaced": {
+			pin: catalog.Pin{Recorded: first.Digest}, found: &approvedChanged, current: changed,
+			withheld: catalog.BaselineLost, recorded: first.Digest, baseline: &approvedChanged,
+		},
+		"a lost baseline is replaced by an approval": {
+			pin: catalog.Pin{Recorded: first.Digest, Approved: changed.Digest}, current: changed,
+			offered: []string{"a", "b", "c"}, recorded: changed.Digest, baseline: &approvedChanged,
+		},
+		"an approval that was stored and not yet recorded": {
+			pin: catalog.Pin{Recorded: first.Digest, Approved: changed.Digest}, found: &approvedChanged, current: fewer,
+			offered: []string{"a"}, recorded: changed.Digest, baseline: &approvedChanged,
+		},
+		"strict: nothing before the first approval": {
+			pin: catalog.Pin{Strict: true}, current: first, withheld: catalog.AwaitingApproval,
+		},
+		"strict: approved": {
+			pin: catalog.Pin{Strict: true, Approved: first.Digest}, current: first,
+			offered: []string{"a", "b"}, recorded: first.Digest, baseline: &approvedFirst,
+		},
+		"strict: changed after the approval": {
+			pin:   catalog.Pin{Strict: true, Approved: first.Digest, Recorded: first.Digest},
+			found: &approvedFirst, current: changed,
+			offered: []string{"a"}, withheld: catalog.ToolsChanged, recorded: first.Digest, baseline: &approvedFirst,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := c.pin.Judge(c.found, c.current)
+			equal(t, "offered", strings.Join(names(got.Offered), " "), strings.Join(c.offered, " "))
+			equal(t, "withheld", got.Withheld, c.withheld)
+			equal(t, "recorded", got.Recorded, c.recorded)
+			equal(t, "baseline", got.Baseline, c.baseline)
+		})
+	}
+}

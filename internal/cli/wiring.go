@@ -53,7 +53,8 @@ func (o *Settings) dependencies(
 	dialers := &dialers{policy: policy, eras: upstream.NewEraMemory()}
 	return controllers.Dependencies{
 		Sessions: sessions, Servers: servers, References: references, Dial: dialers.dial,
-		Eras: eras{dialers.eras}, CheckHost: dialers.check, Metrics: series, Workers: o.Workers,
+		Eras: eras{dialers.eras}, CheckHost: dialers.check, Metrics: series, Namespaces: o.WatchNamespaces,
+		Workers: o.Workers,
 	}, nil
 }
 

@@ -1,0 +1,197 @@
+package agentsession
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/catalog/offer"
+)
+
+// publish writes the catalog into the ConfigMap when its bytes differ from what stands there, and sets
+// CatalogPublished.
+func (r *Reconciler) publish(ctx context.Context, s *scope) error {
+	fault := s.chosen.Fault
+	switch {
+	case s.document == nil && !s.open:
+		s.say.Unknown(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonAwaitingServers, awaitingMessage(s))
+		return nil
+	case s.document != nil && fault != nil: // what was published stands
+		s.say.False(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonDiscoveryFailed,
+			fault.Message+"; the last catalog stays published")
+		return nil
+	}
+	d := r.draft(s)
+	if s.open || d.takesAway(s.document) {
+		if err := r.renew(ctx, s, d); err != nil {
+			return s.notPublished(err)
+		}
+	}
+	tellPublished(s)
+	if fault != nil {
+		s.say.False(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonDiscoveryFailed,
+			fault.Message+"; an empty catalog is published meanwhile")
+	}
+	return nil
+}
+
+// notPublished says why nothing could be written; what is no fault of ours or the API's is a condition.
+func (s *scope) notPublished(err error) error {
+	switch {
+	case errors.Is(err, errSuperseded):
+		s.lookAgain(s.now.Add(conflictDelay))
+		tellPublished(s)
+	case errors.Is(err, errForeign):
+		s.lookAgain(s.now.Add(conflictRecheck)) // what is not ours is not watched
+		s.stop(v1alpha1.ReasonNameConflict, v1alpha1.ReasonNameConflict, fmt.Sprintf(
+			"ConfigMap %q exists and does not belong to this AgentSession; rename one of them, or delete the ConfigMap",
+			s.stored.name))
+	case errors.Is(err, catalog.ErrTooLarge):
+		s.stop(v1alpha1.ReasonNoServersAvailable, v1alpha1.ReasonCatalogTooLarge,
+			"the catalog does not fit into a ConfigMap even without any tools; choose fewer servers in spec.servers")
+	default:
+		return err
+	}
+	return nil
+}
+
+// errForeign: an object of the name that we need is not ours.
+var errForeign = errors.New("foreign object")
+
+// stop says that nothing can be published before somebody acts. What was published before stands.
+func (s *scope) stop(ready, reason, message string) {
+	if s.document == nil {
+		s.stall = &stall{ready, reason, message}
+	}
+	s.say.False(v1alpha1.ConditionCatalogPublished, reason, message)
+}
+
+// renew brings the ConfigMap in line with the draft.
+func (r *Reconciler) renew(ctx context.Context, s *scope, d draft) error {
+	if s.stored.object == nil { // the cache only holds what carries our label
+		if err := r.read(ctx, s, r.Live); err != nil {
+			return err
+		}
+	}
+	if s.stored.foreign {
+		return errForeign
+	}
+	if s.memory.last.covers(s, d) {
+		s.giveWay(s.memory.last.gaveWay)
+		return nil
+	}
+	publication, err := d.publish(s)
+	if err != nil {
+		return err
+	}
+	s.giveWay(publication.GaveWay)
+	return r.replace(ctx, s, d, publication)
+}
+
+// replace writes what was put together, if it is not what stands there and its turn has come.
+func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication offer.Publication) (err error) {
+	m, first := s.memory, s.document == nil
+	last := published{version: s.stored.version(), slices: d.slices, errors: d.errors, gaveWay: publication.GaveWay}
+	switch {
+	case first, d.takesAway(s.document):
+	case publication.Encoded.Same(s.stored.object.Data, s.stored.object.BinaryData):
+		m.last = last
+		return nil
+	default:
+		if wait := m.bucket(s.now); wait > 0 {
+			s.lookAgain(s.now.Add(wait))
+			return nil
+		}
+	}
+	if last.version, err = r.write(ctx, s, publication.Encoded); err != nil {
+		return err
+	}
+	if first {
+		log.FromContext(ctx).Info("first catalog published", "after", time.Since(m.begun),
+			"tools", publication.Document.ToolCount(), "errors", len(publication.Document.Errors))
+	}
+	m.last, s.encoding = last, publication.Encoded.Encoding
+	m.decoded = decoded{version: last.version, document: &publication.Document}
+	s.document = &publication.Document
+	return nil
+}
+
+// bucket is how long a write must wait; a write that need not is counted.
+func (m *memory) bucket(now time.Time) time.Duration {
+	reservation := m.limiter.ReserveN(now, 1)
+	wait := reservation.DelayFrom(now)
+	if wait > 0 {
+		reservation.CancelAt(now)
+	}
+	return wait
+}
+
+// covers tells whether the ConfigMap is the one that was made of this very draft.
+func (p *published) covers(s *scope, d draft) bool {
+	return s.document != nil && p.version != "" && p.version == s.stored.version() &&
+		slices.Equal(p.slices, d.slices) && slices.Equal(p.errors, d.errors)
+}
+
+// giveWay notes whose tools did not fit.
+func (s *scope) giveWay(refs []catalog.Ref) {
+	for _, ref := range refs {
+		s.gaveWay[ref.String()] = true
+	}
+}
+
+// tellPublished says what agents have.
+func tellPublished(s *scope) {
+	const condition = v1alpha1.ConditionCatalogPublished
+	if s.document == nil { // a write is under way
+		s.say.Unknown(condition, v1alpha1.ReasonAwaitingServers, "the first catalog is about to be published")
+		return
+	}
+	count := s.document.ToolCount()
+	s.session.Status.Catalog = &v1alpha1.SessionCatalogStatus{
+		ConfigMap: s.stored.name, Encoding: s.encodingNow(), Digest: string(s.document.Digest),
+		Revision:  s.document.Digest.Revision(),
+		ToolCount: ptr.To(int32(count)), //nolint:gosec // what fits into a ConfigMap
+	}
+	if count == 0 {
+		s.say.True(condition, v1alpha1.ReasonNoTools, "there are no tools to offer; ConfigMap "+s.stored.name+" says so")
+		return
+	}
+	s.say.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+s.stored.name)
+}
+
+// encodingNow is how the document stands in the ConfigMap.
+func (s *scope) encodingNow() string {
+	if s.encoding == "" && s.stored.object != nil && len(s.stored.object.BinaryData) > 0 {
+		return catalog.EncodingGzip
+	}
+	return cmp.Or(s.encoding, catalog.EncodingIdentity)
+}
+
+// awaitingMessage names the first few servers that hold the gate.
+func awaitingMessage(s *scope) string {
+	const most = 5
+	if s.chosen.Fault != nil {
+		return s.chosen.Fault.Message
+	}
+	var names []string
+	for _, ref := range s.decision.Awaited[:min(most, len(s.decision.Awaited))] {
+		names = append(names, ref.String())
+	}
+	switch rest := len(s.decision.Awaited) - most; {
+	case len(names) == 0:
+		return "waiting a few seconds for MCPServers to be declared and to answer"
+	case rest > 0:
+		return fmt.Sprintf("waiting for the first answer of %s and %d more, of which no tools are stored",
+			strings.Join(names, ", "), rest)
+	}
+	return "waiting for the first answer of " + strings.Join(names, ", ") + ", of which no tools are stored"
+}

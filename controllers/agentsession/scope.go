@@ -1,0 +1,89 @@
+package agentsession
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
+	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
+	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/conditions"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+// scope is what one pass knows. Each field says which phase sets it.
+type scope struct {
+	// These are set when the pass begins. session carries the status as this pass makes it, before is the object as it
+	// was read.
+	name            types.NamespacedName
+	session, before *v1alpha1.AgentSession
+	say             conditions.Setter
+	memory          *memory
+	now             time.Time
+
+	// resolve sets these.
+	chosen  selection.Result
+	servers []server
+
+	// startup sets these.
+	stored   *storedCatalog
+	open     bool // the gate is open: what is published from now on is the whole catalog
+	decision gate.Decision
+	quiet    bool // nothing is to be told yet
+
+	// publish sets these.
+	document *offer.Document // what agents have after this pass; nil when nothing of this object's
+	encoding string          // how document was written; empty when it was not
+	gaveWay  map[string]bool // servers whose tools did not fit, by their Ref
+	stall    *stall
+
+	again time.Time // when to look again; zero: when something happens
+}
+
+// stall is why waiting will not help.
+type stall struct {
+	ready, reason, message string
+}
+
+// server is one choice and what is known of it.
+type server struct {
+	selection.Choice
+	key      session.Key
+	snapshot *session.Snapshot
+	item     *shelf.Item
+	standing gate.Standing
+	seen     time.Time    // when it first matched
+	slice    *offer.Slice // what is offered of it, set by publish
+}
+
+func newScope(name types.NamespacedName, object *v1alpha1.AgentSession, memory *memory) *scope {
+	s := &scope{
+		name: name, session: object.DeepCopy(), before: object, memory: memory, now: time.Now(),
+		gaveWay: map[string]bool{},
+	}
+	s.say = conditions.For(s.session, &s.session.Status.Conditions)
+	return s
+}
+
+// lookAgain has the pass repeated at a time, if nothing happens before. The earliest counts.
+func (s *scope) lookAgain(at time.Time) {
+	if !at.IsZero() && (s.again.IsZero() || at.Before(s.again)) {
+		s.again = at
+	}
+}
+
+// result is when the next pass is due. A time that has passed while this one went on is due at once.
+func (s *scope) result() ctrl.Result {
+	if s.again.IsZero() {
+		return ctrl.Result{}
+	}
+	const soonest = time.Millisecond
+	return ctrl.Result{RequeueAfter: max(time.Until(s.again), soonest)}
+}
+
+// reload is the annotation that asks for the catalog to be put together anew.
+func (s *scope) reload() string { return s.before.Annotations[v1alpha1.AnnotationReload] }

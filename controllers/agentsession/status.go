@@ -1,0 +1,259 @@
+package agentsession
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
+	"github.com/mooring-dev/mooring/controllers/agentsession/throttle"
+	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+// What of a server's standing is shown at most.
+const (
+	maxServers = 1000
+	maxMessage = 512
+)
+
+// summarise sets Ready, Reconciling and Stalled, and the plain status fields.
+func (r *Reconciler) summarise(s *scope) {
+	status := &s.session.Status
+	status.ObservedGeneration = s.session.Generation
+	status.Endpoint = fmt.Sprintf("%s/sessions/%s/%s/mcp", r.Gateway, s.name.Namespace, s.name.Name)
+	if s.memory.outcome != "" {
+		status.Startup = &v1alpha1.StartupStatus{Outcome: s.memory.outcome}
+	}
+	if s.memory.run == nil {
+		status.LastHandledReloadAt = s.memory.reload
+	}
+	count := r.tellServers(s)
+	status.Summary = fmt.Sprintf("%d/%d", count.usable, count.selected)
+	s.tellReady(&count)
+	inReadingOrder(status.Conditions)
+}
+
+// tally counts servers.
+type tally struct {
+	selected, usable, failed int
+	required                 []string // those that are required and not usable
+}
+
+// tellServers sets status.servers and counts.
+func (r *Reconciler) tellServers(s *scope) tally {
+	var count tally
+	var entries []v1alpha1.SessionServerStatus
+	for i := range s.servers {
+		v := &s.servers[i]
+		entry := r.entry(s, v)
+		usable := entry.State == v1alpha1.ServerConnected || entry.State == v1alpha1.ServerDeferred
+		usable = usable && s.has(v)
+		if v.Selected() {
+			count.selected++
+		}
+		if usable {
+			count.usable++
+		} else if v.Required {
+			count.required = append(count.required, v.Name)
+		}
+		if v.standing.State == gate.Failed {
+			count.failed++
+		}
+		entries = append(entries, entry)
+	}
+	s.session.Status.Servers = entries[:min(maxServers, len(entries))]
+	return count
+}
+
+// has tells whether agents have a slice of the server, be it an empty one.
+func (s *scope) has(v *server) bool {
+	if s.document == nil {
+		return false
+	}
+	_, ok := s.document.Slice(v.Ref)
+	return ok
+}
+
+// entry is what status says of one server.
+func (r *Reconciler) entry(s *scope, v *server) v1alpha1.SessionServerStatus {
+	entry := v1alpha1.SessionServerStatus{
+		Name: v.Name, Namespace: v.Namespace, Source: v.Source(), State: v.State, Message: v.Message,
+	}
+	if v.State != "" {
+		return entry
+	}
+	former := formerEntry(s.before, v)
+	if former != nil && v.standing.State == gate.Pending && !s.memory.met[v.key] {
+		entry = *former.DeepCopy() // stands until an attempt has ended in this process
+		entry.Source = v.Source()
+	} else {
+		entry.State = state(s, v)
+		r.explain(s, v, &entry)
+	}
+	entry.Tools = toolsOf(s.document, v)
+	if former != nil {
+		entry.Calls = former.Calls.DeepCopy()
+	}
+	return entry
+}
+
+func toolsOf(document *offer.Document, v *server) *int32 {
+	if document == nil {
+		return nil
+	}
+	slice, _ := document.Slice(v.Ref)
+	return ptr.To(int32(len(slice.Tools))) //nolint:gosec // what fits into a ConfigMap
+}
+
+// formerEntry is what stood in status of a server that was offered then, too.
+func formerEntry(before *v1alpha1.AgentSession, v *server) *v1alpha1.SessionServerStatus {
+	for i := range before.Status.Servers {
+		entry := &before.Status.Servers[i]
+		if entry.Name != v.Name || entry.Namespace != v.Namespace {
+			continue
+		}
+		switch entry.State {
+		case v1alpha1.ServerFiltered, v1alpha1.ServerNotFound, v1alpha1.ServerNotPermitted:
+			return nil
+		}
+		return entry
+	}
+	return nil
+}
+
+// state is the word for where a server stands.
+func state(s *scope, v *server) string {
+	connected := v.snapshot != nil && v.snapshot.State == session.Connected
+	switch {
+	case connected:
+		return v1alpha1.ServerConnected
+	case v.standing.State == gate.Failed:
+		return v1alpha1.ServerDisconnected
+	case s.has(v):
+		return v1alpha1.ServerDeferred
+	}
+	return v1alpha1.ServerConnecting
+}
+
+// explain says what keeps a server from being used.
+func (r *Reconciler) explain(s *scope, v *server, entry *v1alpha1.SessionServerStatus) {
+	if s.gaveWay[v.Ref.String()] {
+		entry.Message = "its tools do not fit into the catalog beside those of the other servers; choose fewer servers, " +
+			"or fewer tools by spec.tools"
+		return
+	}
+	if v.item != nil {
+		entry.Class, entry.Message = v.item.Trouble.Class, v.item.Trouble.Message
+	}
+	if v.snapshot != nil && v.snapshot.Fault != nil && (v.item == nil ||
+		v.item.Trouble.Reason != string(v.snapshot.Fault.Reason)) {
+		fault := v.snapshot.Fault
+		entry.Class = string(fault.Class)
+		entry.Message = failure.Message(fault.Failure, r.Target(&v.Server.Spec))
+	}
+	entry.Message = shorten(entry.Message)
+}
+
+// shorten fits a message into status, never cutting within a character.
+func shorten(message string) string {
+	runes := []rune(message)
+	if len(runes) <= maxMessage {
+		return message
+	}
+	return string(runes[:maxMessage-1]) + "…"
+}
+
+// tellReady sets Ready and what to expect.
+func (s *scope) tellReady(count *tally) {
+	const condition = v1alpha1.ConditionReady
+	fault := s.chosen.Fault
+	switch {
+	case s.stall != nil:
+		s.say.False(condition, s.stall.ready, s.stall.message)
+		s.say.Stall(s.stall.reason, s.stall.message)
+		return
+	case fault != nil:
+		s.say.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message)
+	case s.document == nil:
+		s.say.False(condition, v1alpha1.ReasonAwaitingServers, awaitingMessage(s))
+	case !s.before.Spec.Enabled():
+		s.say.True(condition, v1alpha1.ReasonDisabled, "spec.mcp is Disabled: nothing is offered")
+	case len(count.required) > 0:
+		s.say.False(condition, v1alpha1.ReasonRequiredServerUnavailable,
+			"required and not to be used now: "+first(count.required)+"; status.servers says why")
+	case count.selected == 0:
+		s.say.True(condition, v1alpha1.ReasonNoServersSelected, "no MCPServer is selected: nothing is offered")
+	case count.usable == 0:
+		s.say.False(condition, v1alpha1.ReasonNoServersAvailable,
+			"none of the selected servers can be used now; status.servers says why")
+	case count.usable < count.selected:
+		s.say.True(condition, v1alpha1.ReasonPartiallyAvailable,
+			"some of the selected servers cannot be used now; status.servers says which and why")
+	default:
+		s.say.True(condition, v1alpha1.ReasonAllServersAvailable, "every selected server can be used")
+	}
+	s.progress(count)
+}
+
+// progress sets Reconciling while Ready is not True: with retry when something failed and is tried again.
+func (s *scope) progress(count *tally) {
+	ready := meta.FindStatusCondition(s.session.Status.Conditions, v1alpha1.ConditionReady)
+	reason := v1alpha1.ReasonProgressing
+	if count.failed > 0 {
+		reason = v1alpha1.ReasonProgressingWithRetry
+	}
+	if ready.Status == metav1.ConditionTrue {
+		s.say.Settle()
+		return
+	}
+	s.say.Progress(reason, ready.Message)
+}
+
+// first names the first few.
+func first(names []string) string {
+	const most = 5
+	if rest := len(names) - most; rest > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), rest)
+	}
+	return strings.Join(names, ", ")
+}
+
+// readingOrder is the verdict, what to expect, and the causes.
+var readingOrder = []string{
+	v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling,
+	v1alpha1.ConditionServersResolved, v1alpha1.ConditionCatalogPublished,
+}
+
+// inReadingOrder sorts conditions, so that one state always looks the same.
+func inReadingOrder(all []metav1.Condition) {
+	slices.SortStableFunc(all, func(a, b metav1.Condition) int {
+		return cmp.Compare(slices.Index(readingOrder, a.Type), slices.Index(readingOrder, b.Type))
+	})
+}
+
+// edgeOf says what a status write tells: what somebody did to the object, an edge of Ready, or what servers did.
+func edgeOf(before, after *v1alpha1.AgentSession) throttle.Edge {
+	was, is := &before.Status, &after.Status
+	ready := func(status *v1alpha1.AgentSessionStatus) metav1.ConditionStatus {
+		if found := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); found != nil {
+			return found.Status
+		}
+		return ""
+	}
+	switch {
+	case was.ObservedGeneration != is.ObservedGeneration, was.LastHandledReloadAt != is.LastHandledReloadAt,
+		(was.Startup == nil) != (is.Startup == nil), (was.Catalog == nil) != (is.Catalog == nil):
+		return throttle.Own
+	case ready(was) != ready(is):
+		return throttle.Flip
+	}
+	return throttle.Joined
+}
