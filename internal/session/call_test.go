@@ -1003,6 +1003,37 @@ func TestProbeThatIsRejectedClosesTheBreaker(t *testing.T) {
 	})
 }
 
+func TestProbeThatIsRateLimited(t *testing.T) {
+	for code, open := range map[int]bool{429: false, 503: true} { // the first was not processed, so it was read
+		bubble(t, gateway(), func(t *testing.T, r *rig) {
+			server := sessiontest.NewServer(sessiontest.Script{
+				Dial: func(_ context.Context, n int) error {
+					if n <= 3 {
+						return refused
+					}
+					return nil
+				},
+				Call: calling(told(code, "60")).Call,
+			})
+			cfg := config(server)
+			r.Ensure("a", cfg)
+			_, err := r.call()
+			refuses(t, err, session.TemporarilyUnavailable)
+			r.after(36 * time.Second)
+			_, err = r.call()
+			if err == nil {
+				t.Fatal("answered")
+			}
+			equal(t, "open", r.snapshot("a").State == session.Quarantined, open)
+			_, err = r.call()
+			equal(t, "told", refuses(t, err, session.TemporarilyUnavailable).RetryAfter, time.Minute)
+			r.after(time.Minute)
+			answer, err := r.call()
+			answers(t, answer, err)
+		})
+	}
+}
+
 func TestManagerAndCallsShareOneBreaker(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(calling(reset, reset, reset))

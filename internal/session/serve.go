@@ -58,8 +58,7 @@ func (d *discovery) listed(permit breaker.Permit, listing *Listing, began beginn
 		g.listFault = nil
 		g.refreshDone = began.refresh
 		if g.config.Catalog != began.config.Catalog {
-			d.lists.Demand()
-			return
+			return // another list was asked for when the hash changed
 		}
 		g.attemptEnded(began.config.Catalog)
 		empty := len(listing.Tools) == 0 && !listing.NoTools

@@ -140,6 +140,43 @@ func TestAnsweredListErrorKeepsTheSession(t *testing.T) {
 	})
 }
 
+func TestAnsweredListErrorClosesTheBreaker(t *testing.T) {
+	bubble(t, manager(), func(t *testing.T, r *rig) {
+		server := sessiontest.NewServer(sessiontest.Script{
+			Dial: func(_ context.Context, n int) error {
+				if n <= 4 {
+					return refused
+				}
+				return nil
+			},
+			List: func(context.Context, int) (*session.Listing, error) {
+				return nil, failing(failure.Failure{
+					Class: failure.Protocol, Reason: failure.ProtocolError, Sent: true, Answered: true,
+				})
+			},
+		})
+		r.Ensure("a", config(server))
+		r.after(37 * time.Second)
+		equal(t, "strikes", r.is("a", session.Quarantined).Strikes, 2)
+		r.after(72 * time.Second)
+		snapshot := r.is("a", session.Connected)
+		equal(t, "strikes", snapshot.Strikes, 0)
+		equal(t, "fault", snapshot.Fault, nil)
+		equal(t, "list fault", snapshot.ListFault.Reason, failure.ProtocolError)
+	})
+}
+
+func TestListsProveLifeToo(t *testing.T) {
+	bubble(t, manager(), func(t *testing.T, r *rig) {
+		server := sessiontest.NewServer(sessiontest.Script{})
+		cfg := config(server)
+		cfg.RefreshInterval = 40 * time.Second
+		r.Ensure("a", cfg)
+		r.after(time.Hour)
+		equal(t, "probes", server.Counts().Probes, 0)
+	})
+}
+
 func TestRefreshLadderAndHealing(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		var lists []time.Duration
