@@ -599,3 +599,44 @@ func TestPanicOfAListenerCostsOneTry(t *testing.T) {
 		equal(t, "Run", <-done, nil)
 	})
 }
+
+// bounded is a Dialer that bounds its own steps.
+type bounded struct {
+	session.Dialer
+	bound time.Duration
+}
+
+func (b bounded) Bound() time.Duration { return b.bound }
+
+// A Dialer that bounds itself has the time it says; any other has that of the configuration.
+func TestDialHasItsOwnBound(t *testing.T) {
+	plain := func(d session.Dialer) session.Dialer { return d }
+	own := func(d session.Dialer) session.Dialer { return bounded{d, 70 * time.Second} }
+	for name, test := range map[string]struct {
+		wrap func(session.Dialer) session.Dialer
+		took time.Duration
+	}{
+		"the configuration's": {plain, 30 * time.Second},
+		"its own":             {own, 70 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, manager(), func(t *testing.T, r *rig) {
+				var took time.Duration
+				server := sessiontest.NewServer(sessiontest.Script{Dial: func(ctx context.Context, n int) error {
+					if n > 1 {
+						return nil
+					}
+					began := time.Now()
+					<-ctx.Done()
+					took = time.Since(began)
+					return ctx.Err()
+				}})
+				r.Ensure("a", session.Config{Dialer: test.wrap(server)})
+				time.Sleep(2 * time.Minute)
+				if took != test.took {
+					t.Errorf("the first dial was given %v, want %v", took, test.took)
+				}
+			})
+		})
+	}
+}

@@ -74,11 +74,16 @@ func signal(c chan struct{}) {
 	}
 }
 
-// dial opens a connection within the configuration's time. Its error is always a *failure.Error.
+// dial opens a connection within the configuration's time, or within the Dialer's own. Its error is always a
+// *failure.Error.
 func dial(ctx context.Context, config Config, tell func(Event)) (*link, error) {
 	l := &link{changed: make(chan struct{}, 1)}
 	l.ctx, l.end = context.WithCancelCause(ctx)
-	err := within(ctx, config.Timeouts.Connect, failure.Connect, tell, func(ctx context.Context) (err error) {
+	limit := config.Timeouts.Connect
+	if bounded, ok := config.Dialer.(Bounded); ok {
+		limit = bounded.Bound()
+	}
+	err := within(ctx, limit, failure.Connect, tell, func(ctx context.Context) (err error) {
 		l.conn, err = config.Dialer.Dial(ctx, l)
 		return err
 	})

@@ -23,7 +23,14 @@ type Dialer struct {
 	http   shield.Config
 }
 
-var _ session.Dialer = (*Dialer)(nil)
+var (
+	_ session.Dialer  = (*Dialer)(nil)
+	_ session.Bounded = (*Dialer)(nil)
+)
+
+// Bound implements session.Bounded: the handshake of a remembered era, the question, and the handshake that follows
+// from the answer each take timeouts.connect at most.
+func (d *Dialer) Bound() time.Duration { return 3 * d.cfg.Timeouts.Connect }
 
 // Dial implements session.Dialer. It bounds itself: the question for the era by min(10 s, connect/3), and each
 // handshake by timeouts.connect. ctx may end it at any time; what must be said to a server then (DELETE) takes at

@@ -38,6 +38,18 @@ func TestB19_HungServerDelaysNoOther(t *testing.T) {
 	w.Expect(says(w.get("hung"), v1alpha1.ConditionConnected)).To(Equal("Unknown Connecting"), "it still hangs")
 }
 
+// A slow server is not a hung one: the wait for an answer to the question for the era takes nothing from the time of the
+// handshake.
+func TestB19_SlowHandshakeHasItsWholeTime(t *testing.T) {
+	w := newWorld(t)
+	slow := mcpfake.New(t)
+	slow.Fault(mcpfake.Discover, mcpfake.Forever, mcpfake.Hang())
+	slow.Fault(mcpfake.Initialize, mcpfake.Forever, mcpfake.Delay(2500*time.Millisecond))
+	w.apply(builder.MCPServer("slow").URL(slow.URL()).ConnectTimeout(3 * time.Second).Attempts(1).Obj())
+	w.ready("slow")
+	w.Expect(slow.Count("initialize")).To(Equal(1))
+}
+
 // Healthy servers that nobody touches cause no write, and a manager that starts over them neither.
 func TestB57_IdleFleetWritesNothing(t *testing.T) {
 	t.Parallel()
