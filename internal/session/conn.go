@@ -13,8 +13,8 @@ type Dialer interface {
 	Dial(ctx context.Context, watch Observer) (Conn, error)
 }
 
-// Bounded is a Dialer that bounds its own steps, such as a handshake after a question that nobody answered. Bound is the
-// longest that its Dial takes; Timeouts.Connect bounds the Dial of any other.
+// Bounded is a Dialer that bounds its own steps, such as a handshake after a question that nobody answered. Bound is
+// the longest that its Dial takes; Timeouts.Connect bounds the Dial of any other.
 type Bounded interface{ Bound() time.Duration }
 
 // Observer hears from a connection between its requests. No method blocks or calls back into the Conn.

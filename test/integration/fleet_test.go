@@ -38,8 +38,8 @@ func TestB19_HungServerDelaysNoOther(t *testing.T) {
 	w.Expect(says(w.get("hung"), v1alpha1.ConditionConnected)).To(Equal("Unknown Connecting"), "it still hangs")
 }
 
-// A slow server is not a hung one: the wait for an answer to the question for the era takes nothing from the time of the
-// handshake.
+// A slow server is not a hung one: the wait for an answer to the question for the era takes nothing from the time of
+// the handshake.
 func TestB19_SlowHandshakeHasItsWholeTime(t *testing.T) {
 	w := newWorld(t)
 	slow := mcpfake.New(t)
