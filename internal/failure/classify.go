@@ -48,7 +48,7 @@ func Classify(err error) Failure {
 }
 
 // ClassifyAt is Classify for a fault of which the phase is known: it fills a phase that the error does not tell,
-// and gives our own deadline the reason of its phase.
+// and gives our own deadline the reason of its phase, unless it was spent on waiting for a token.
 func ClassifyAt(phase Phase, err error) Failure {
 	f := Classify(err)
 	if f.Class == "" {
@@ -57,7 +57,7 @@ func ClassifyAt(phase Phase, err error) Failure {
 	if f.Phase == "" {
 		f.Phase = phase
 	}
-	if f.Class == Timeout {
+	if f.Class == Timeout && f.Reason != TokenAcquisitionFailed {
 		f.Reason = timeoutReason(f.Phase)
 	}
 	return f

@@ -102,7 +102,8 @@ func (d *Dialer) negotiate(ctx context.Context, watch session.Observer) (*conn, 
 func protocolFault(err error) bool {
 	var f *failure.Error
 	return errors.As(err, &f) && f.Class == failure.Protocol && f.Reason != failure.TLSVerificationFailed &&
-		f.Reason != failure.AddressNotAllowed && f.Reason != failure.RedirectRefused
+		f.Reason != failure.AddressNotAllowed && f.Reason != failure.RedirectRefused &&
+		f.Reason != failure.TokenAcquisitionFailed
 }
 
 // ask sends server/discover first, and goes by the answer. confirmed: the server is known to be modern, so only a clear

@@ -24,6 +24,7 @@ import (
 //	a 2xx that is not JSON                                   legacy, confirmed
 //	other 4xx, 5xx, other errors, a cut or a hang            legacy is tried, not confirmed
 //	never connected, TLS identity, redirect, address         the attempt ends
+//	no token to ask with                                     the attempt ends
 type verdict struct {
 	era       Era // "" when the attempt ends
 	confirmed bool
@@ -43,8 +44,8 @@ func judgeDiscover(ctx context.Context, m rpc.Message, err error) verdict {
 	if err == nil {
 		return judgeMessage(m, 0)
 	}
-	var f *failure.Error
-	if ctx.Err() != nil || !errors.As(err, &f) {
+	f := evidence(ctx, err)
+	if f == nil {
 		return verdict{err: err}
 	}
 	switch f.Class {
@@ -64,6 +65,15 @@ func judgeDiscover(ctx context.Context, m rpc.Message, err error) verdict {
 	case failure.Auth, failure.Permission, failure.RateLimit, failure.SessionLost, failure.Unknown:
 	}
 	return verdict{err: err}
+}
+
+// evidence is the failure that tells something of the server, nil where it was not asked or nobody waited for it.
+func evidence(ctx context.Context, err error) *failure.Error {
+	var f *failure.Error
+	if ctx.Err() == nil && errors.As(err, &f) && f.Reason != failure.TokenAcquisitionFailed {
+		return f
+	}
+	return nil
 }
 
 // modernError finds an error that only a modern server sends in the body of an error answer.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/secret"
 )
 
 const (
@@ -98,7 +99,8 @@ type Request struct {
 }
 
 // Do makes one exchange. The context bounds all of it, the reading of the answer included. On success the caller
-// closes the answer. An error is a *failure.Error, or wraps the cause of the context's end.
+// closes the answer. An error is a *failure.Error, or wraps the cause of the context's end. A request whose token is
+// refused by a 401 is sent once more, with another token, where the source of tokens has one.
 func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	target := r.URL
 	if target == nil {
@@ -107,16 +109,53 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	if !sameOrigin(target, c.cfg.Endpoint) {
 		return nil, redirectRefused(r.Phase, 0, target)
 	}
-	for hop := 0; ; hop++ {
-		resp, sent, err := c.send(ctx, &r, target)
+	token, err := c.cfg.Credentials.token(ctx)
+	if err != nil {
+		return nil, c.fault(ctx, &r, false, err)
+	}
+	resp, err := c.exchange(ctx, &r, target, token) //nolint:bodyclose // judge has it
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		resp, err = c.again(ctx, &r, target, token, resp) //nolint:bodyclose // judge has it
 		if err != nil {
-			return nil, c.fault(ctx, &r, sent, err)
+			return nil, err
+		}
+	}
+	return c.judge(ctx, &r, resp)
+}
+
+// again sends a request whose token was refused once more, or returns the refusal where there is no other token. That
+// a 401 says that nothing was done makes it safe for every request.
+func (c *Client) again(
+	ctx context.Context, r *Request, target *url.URL, refused secret.Value, refusal *http.Response,
+) (*http.Response, error) {
+	another, err := c.cfg.Credentials.renewed(ctx, refused)
+	if err == nil && another.IsZero() {
+		return refusal, nil
+	}
+	discard(refusal)
+	if err != nil {
+		return nil, c.fault(ctx, r, false, err)
+	}
+	return c.exchange(ctx, r, target, another)
+}
+
+// exchange sends a request, following redirects, and returns the answer that is none.
+func (c *Client) exchange(
+	ctx context.Context, r *Request, target *url.URL, token secret.Value,
+) (*http.Response, error) {
+	for hop := 0; ; hop++ {
+		resp, sent, err := c.send(ctx, r, target, token)
+		if err != nil {
+			return nil, c.fault(ctx, r, sent, err)
 		}
 		if resp.StatusCode < 300 || resp.StatusCode > 399 {
-			return c.judge(ctx, &r, resp)
+			return resp, nil
 		}
 		discard(resp)
-		target, err = follow(&r, resp, target, hop)
+		target, err = follow(r, resp, target, hop)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +163,9 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 }
 
 // send makes one HTTP request. sent is true when all of its header may have left.
-func (c *Client) send(ctx context.Context, r *Request, target *url.URL) (*http.Response, bool, error) {
+func (c *Client) send(
+	ctx context.Context, r *Request, target *url.URL, token secret.Value,
+) (*http.Response, bool, error) {
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	var body io.Reader
@@ -135,9 +176,7 @@ func (c *Client) send(ctx context.Context, r *Request, target *url.URL) (*http.R
 	if err != nil {
 		return nil, false, err
 	}
-	if err := c.cfg.Credentials.apply(ctx, req); err != nil {
-		return nil, false, err
-	}
+	c.cfg.Credentials.apply(req, token)
 	if c.cfg.UserAgent != "" {
 		req.Header.Set("User-Agent", c.cfg.UserAgent)
 	}

@@ -19,6 +19,13 @@ type TokenSource interface {
 	Token(ctx context.Context) (secret.Value, error)
 }
 
+// Renewer is a TokenSource that can replace a token which the server refused. Renew returns another one, by the rules
+// of Token; the zero Value without an error says that there is none, and the refusal stands.
+type Renewer interface {
+	TokenSource
+	Renew(ctx context.Context, refused secret.Value) (secret.Value, error)
+}
+
 // Header is one configured header.
 type Header struct {
 	Name  string
@@ -61,7 +68,32 @@ func (c Credentials) Check() error {
 
 func trimmed(v secret.Value) string { return strings.Trim(v.Reveal(), " \t\r\n\v\f") }
 
-func (c Credentials) apply(ctx context.Context, req *http.Request) error {
+// token is the bearer token to send, the zero Value for none.
+func (c Credentials) token(ctx context.Context) (secret.Value, error) {
+	if c.Tokens == nil {
+		return c.Bearer, nil
+	}
+	token, err := c.Tokens.Token(ctx)
+	if err != nil {
+		return secret.Value{}, tokenFault(ctx, err)
+	}
+	return token, nil
+}
+
+// renewed is another token than the one refused, the zero Value for none.
+func (c Credentials) renewed(ctx context.Context, refused secret.Value) (secret.Value, error) {
+	source, can := c.Tokens.(Renewer)
+	if !can {
+		return secret.Value{}, nil
+	}
+	token, err := source.Renew(ctx, refused)
+	if err != nil {
+		return secret.Value{}, tokenFault(ctx, err)
+	}
+	return token, nil
+}
+
+func (c Credentials) apply(req *http.Request, token secret.Value) {
 	for _, h := range c.Headers {
 		if strings.EqualFold(h.Name, "Host") {
 			req.Host = trimmed(h.Value)
@@ -69,18 +101,9 @@ func (c Credentials) apply(ctx context.Context, req *http.Request) error {
 		}
 		req.Header.Set(h.Name, trimmed(h.Value))
 	}
-	token := trimmed(c.Bearer)
-	if c.Tokens != nil {
-		fresh, err := c.Tokens.Token(ctx)
-		if err != nil {
-			return tokenFault(ctx, err)
-		}
-		token = trimmed(fresh)
+	if text := trimmed(token); text != "" {
+		req.Header.Set("Authorization", "Bearer "+text)
 	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	return nil
 }
 
 func tokenFault(ctx context.Context, err error) error {

@@ -40,7 +40,9 @@ func BodyOf(err error) []byte {
 
 // fault names an error of an exchange that brought no answer.
 func (c *Client) fault(ctx context.Context, r *Request, sent bool, err error) error {
-	if ctx.Err() != nil {
+	var known *failure.Error
+	waited := errors.As(err, &known) && known.Reason == failure.TokenAcquisitionFailed // that is what took the time
+	if ctx.Err() != nil && !waited {
 		return Ended(ctx, r.Phase, sent, "")
 	}
 	if c.sockets.life.Err() != nil {
