@@ -203,6 +203,17 @@ func TestAddressIsJudgedFirst(t *testing.T) {
 	w.Expect(message(w.get(), "Accepted")).To(HavePrefix("the address of http://10.0.0.1:8080/$(ORG) is not allowed"))
 }
 
+// So is that of a token endpoint. What is told of it leaves out the query.
+func TestTokenEndpointIsJudgedToo(t *testing.T) {
+	w := newWorld(t, declared().OAuth("https://10.0.0.2/token?tenant=a", "me", "login", "secret").Obj())
+	w.hosts["agents 10.0.0.2"] = &failure.Error{Failure: failure.Failure{
+		Class: failure.Protocol, Reason: failure.AddressNotAllowed,
+	}}
+	w.pass()
+	w.Expect(standing(w.get())).To(HaveKeyWithValue("Accepted", "False AddressNotAllowed"))
+	w.Expect(message(w.get(), "Accepted")).To(HavePrefix("the address of https://10.0.0.2/token is not allowed"))
+}
+
 // What the Kubernetes API fails us with is an error of the pass, and changes nothing.
 func TestErrorsOfTheAPI(t *testing.T) {
 	t.Run("a reference", func(t *testing.T) {

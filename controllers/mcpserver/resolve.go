@@ -63,22 +63,15 @@ func (r *Reconciler) accept(ctx context.Context, s *scope) (*endpoint.Config, er
 
 // unsupported refuses what the API has and this version cannot serve, rather than to connect without it.
 func unsupported(spec *v1alpha1.MCPServerSpec) error {
-	const reason = v1alpha1.ReasonNotSupportedYet
-	switch {
-	case spec.HTTP == nil:
-		return &endpoint.Refusal{Reason: reason, Final: true,
-			Message: "spec.stdio is not supported by this version of Mooring; serve the command over HTTP " +
-				"and use spec.http"}
-	case spec.HTTP.Auth != nil && spec.HTTP.Auth.OAuthClientCredentials != nil:
-		return &endpoint.Refusal{Reason: reason, Final: true,
-			Message: "spec.http.auth.oauthClientCredentials is not supported by this version of Mooring; " +
-				"use spec.http.auth.bearer"}
+	if spec.HTTP != nil {
+		return nil
 	}
-	return nil
+	return &endpoint.Refusal{Reason: v1alpha1.ReasonNotSupportedYet, Final: true,
+		Message: "spec.stdio is not supported by this version of Mooring; serve the command over HTTP and use spec.http"}
 }
 
 // checkAddress refuses what can be judged without any reference: a URL that does not parse once its variables are
-// taken out, and a literal address that may never be dialled.
+// taken out, and a literal address that may never be dialled, the token endpoint's included.
 func (r *Reconciler) checkAddress(namespace string, spec *v1alpha1.MCPServerSpec) error {
 	parsed, err := url.Parse(endpoint.WithoutVariables(spec.HTTP.URL))
 	if err != nil || parsed.Host == "" {
@@ -87,6 +80,23 @@ func (r *Reconciler) checkAddress(namespace string, spec *v1alpha1.MCPServerSpec
 	if err := r.CheckHost(namespace, parsed.Host); err != nil {
 		return &endpoint.Refusal{Reason: v1alpha1.ReasonAddressNotAllowed, Final: true,
 			Message: failure.Message(failure.Classify(err), endpoint.Target(spec))}
+	}
+	if auth := spec.HTTP.Auth; auth != nil && auth.OAuthClientCredentials != nil {
+		return r.checkTokenURL(namespace, auth.OAuthClientCredentials.TokenURL)
+	}
+	return nil
+}
+
+func (r *Reconciler) checkTokenURL(namespace, declared string) error {
+	parsed, err := url.Parse(declared)
+	if err != nil || parsed.Host == "" {
+		return endpoint.Invalid("spec.http.auth.oauthClientCredentials.tokenURL is not a URL; " +
+			"write it as https://host[:port]/path")
+	}
+	if err := r.CheckHost(namespace, parsed.Host); err != nil {
+		target := url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path}
+		return &endpoint.Refusal{Reason: v1alpha1.ReasonAddressNotAllowed, Final: true,
+			Message: failure.Message(failure.Classify(err), target.String())}
 	}
 	return nil
 }

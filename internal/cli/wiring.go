@@ -19,6 +19,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/metrics"
+	"github.com/mooring-dev/mooring/internal/oauth"
 	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -50,7 +51,7 @@ func (o *Settings) dependencies(
 		Observe:      observer(ctrl.Log.WithName("session"), series),
 		DrainTimeout: o.DrainTimeout,
 	})
-	dialers := &dialers{policy: policy, eras: upstream.NewEraMemory()}
+	dialers := &dialers{policy: policy, eras: upstream.NewEraMemory(), tokens: oauth.NewSources()}
 	return controllers.Dependencies{
 		Sessions: sessions, Servers: servers, References: references, Dial: dialers.dial,
 		Eras: eras{dialers.eras}, CheckHost: dialers.check, Metrics: series, Namespaces: o.WatchNamespaces,
@@ -88,10 +89,12 @@ func (o *Settings) egressPolicy(config *rest.Config) (*egress.Policy, error) {
 	return policy, nil
 }
 
-// dialers makes dialers that share what the process knows: the egress policy and the protocol eras of servers.
+// dialers makes dialers that share what the process knows: the egress policy, the protocol eras of servers and the
+// access tokens.
 type dialers struct {
 	policy *egress.Policy
 	eras   *upstream.EraMemory
+	tokens *oauth.Sources
 }
 
 func (d *dialers) check(namespace, host string) error {
@@ -124,7 +127,30 @@ func (d *dialers) dial(resolved endpoint.Config) (session.Dialer, error) {
 		}
 		config.ClientCertificate = &pair
 	}
+	if resolved.OAuth != nil {
+		tokens, err := d.source(&resolved, config.UserAgent)
+		if err != nil {
+			return nil, err
+		}
+		config.TokenSource = tokens
+	}
 	return upstream.NewDialer(config)
+}
+
+// source gets the access tokens of a server, from the same memory at each pass of its reconciler.
+func (d *dialers) source(resolved *endpoint.Config, userAgent string) (*oauth.Source, error) {
+	grant := resolved.OAuth
+	return d.tokens.For(oauth.Config{
+		Namespace:    resolved.Namespace,
+		TokenURL:     grant.TokenURL,
+		ClientID:     grant.ClientID,
+		ClientSecret: grant.ClientSecret,
+		Scopes:       grant.Scopes,
+		Audience:     grant.Audience,
+		CABundle:     []byte(resolved.CABundle),
+		Egress:       d.policy.ForNamespace(resolved.Namespace),
+		UserAgent:    userAgent,
+	})
 }
 
 // observer turns a session's events into metrics and log lines. A failure is a debug line: its first occurrence shows

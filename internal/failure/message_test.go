@@ -26,6 +26,14 @@ func TestMessages(t *testing.T) {
 				"declare a credential that the server accepts in spec.http.auth or spec.http.headers, " +
 				"or correct the Secret that it comes from",
 		}, {
+			Failure{Class: Auth, Reason: TokenAcquisitionFailed, HTTPStatus: 401, Detail: "invalid_client"},
+			"the token server for https://h.example/mcp answered 401 Unauthorized (invalid_client); " +
+				"check the token URL, the client id and the client secret",
+		}, {
+			Failure{Class: Transport, Reason: TokenAcquisitionFailed, Detail: "connection to the token server failed"},
+			"no access token could be had for https://h.example/mcp (connection to the token server failed); " +
+				"check the token URL, and look into the token server's own logs; it is tried again by itself",
+		}, {
 			Failure{Reason: PermissionDenied, HTTPStatus: 403},
 			"https://h.example/mcp answered 403 Forbidden; check what the credential is allowed to do there",
 		}, {

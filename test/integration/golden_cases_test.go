@@ -10,6 +10,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/oauthserver"
 )
 
 // ailment is one thing that can be wrong, or looks wrong and is not.
@@ -93,9 +94,9 @@ var cases = []*ailment{
 		},
 	},
 	{
-		name: "oauth-not-supported-yet", ready: "False NotSupportedYet", state: "-", stalled: true,
-		server: func(*world) *builder.MCPServerBuilder {
-			return quick().URL("https://mcp.example.test/mcp").OAuth("https://login.example.test/token", "me", "login", "token")
+		name: "oauth-address-never-allowed", ready: "False AddressNotAllowed", state: "-", stalled: true,
+		server: func(w *world) *builder.MCPServerBuilder {
+			return at(healthy(w)).OAuth("https://169.254.169.254/token?tenant=a", oauthserver.ClientID, "login", "token")
 		},
 	},
 	{
@@ -130,6 +131,22 @@ var cases = []*ailment{
 	{
 		name: "service-of-another-namespace", ready: "False AddressNotAllowed", state: "-", stalled: true,
 		server: func(*world) *builder.MCPServerBuilder { return atURL("http://mcp.elsewhere.svc:8080/mcp") },
+	},
+	// How tokens are had.
+	{
+		name: "oauth-client-refused", ready: "False TokenAcquisitionFailed", state: "Retired", stalled: true,
+		server: func(w *world) *builder.MCPServerBuilder {
+			return at(healthy(w)).
+				OAuth(oauthserver.New(w.t, "another").TokenURL(), oauthserver.ClientID, "login", "token")
+		},
+	},
+	{
+		name: "oauth-token-server-down", ready: "False TokenAcquisitionFailed", state: "Quarantined",
+		server: func(w *world) *builder.MCPServerBuilder {
+			authority := oauthserver.New(w.t, canary)
+			w.Expect(authority.Refuse()).To(Succeed())
+			return at(healthy(w)).OAuth(authority.TokenURL(), oauthserver.ClientID, "login", "token")
+		},
 	},
 	// How the server is reached.
 	{
