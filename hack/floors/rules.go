@@ -24,6 +24,7 @@ var floors = map[string]int{
 	"internal/events":          1,
 	"internal/metrics":         1,
 	"internal/upstream":        2,
+	"internal/oauth":           2,
 	"internal/bridge":          2,
 	"internal/gateway":         3,
 	"controllers":              4,
@@ -36,7 +37,9 @@ var floors = map[string]int{
 var (
 	kubernetes = []string{"k8s.io/", "sigs.k8s.io/", module + "api/"}
 	sdk        = []string{"github.com/modelcontextprotocol/go-sdk"}
-	speakers   = []string{module + "internal/upstream", module + "internal/bridge", module + "internal/gateway"}
+	speakers   = []string{
+		module + "internal/upstream", module + "internal/oauth", module + "internal/bridge", module + "internal/gateway",
+	}
 )
 
 // promise says what a package tree never reaches, however long the way.
@@ -62,6 +65,7 @@ var promises = []promise{
 	{tree: "internal/events", never: sdk},
 	{tree: "internal/metrics", never: sdk},
 	{tree: "internal/upstream", never: kubernetes},
+	{tree: "internal/oauth", never: append(append([]string{}, sdk...), kubernetes...)},
 	{tree: "internal/bridge", never: kubernetes},
 	{tree: "controllers", never: append(append([]string{}, sdk...), speakers...)},
 }

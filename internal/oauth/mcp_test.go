@@ -1,0 +1,95 @@
+package oauth_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/secret"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream"
+	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/oauthserver"
+)
+
+// deaf is an observer that does not listen.
+type deaf struct{}
+
+func (deaf) ListChanged() {}
+func (deaf) Lost(error)   {}
+func (deaf) Alive()       {}
+
+// mcp is a connection to an MCP server that lets in who shows a token of the authorization server.
+func mcp(t *testing.T, authority *oauthserver.Server) (session.Conn, *mcpfake.Server) {
+	t.Helper()
+	fake := mcpfake.New(t)
+	front := httptest.NewServer(authority.Protect(fake))
+	t.Cleanup(front.Close)
+	cfg := config(t, authority)
+	dialer, err := upstream.NewDialer(upstream.Config{
+		URL: secret.New(front.URL + "/mcp"), Egress: cfg.Egress, TokenSource: source(t, cfg),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := dialer.Dial(t.Context(), deaf{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn, fake
+}
+
+func echo(t *testing.T, conn session.Conn) error {
+	t.Helper()
+	_, err := conn.Call(t.Context(), session.Call{
+		Method: "tools/call", Tool: "echo", Params: json.RawMessage(`{"name":"echo","arguments":{"text":"hello"}}`),
+	})
+	return err
+}
+
+// Tokens of 2 s are replaced before they end: the server never sees one that has.
+func TestCallsWithShortLivedTokens(t *testing.T) {
+	authority := oauthserver.New(t, clientSecret)
+	authority.SetLife(2 * time.Second)
+	conn, fake := mcp(t, authority)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for calls := 1; authority.Minted() < 4; calls++ {
+		if err := echo(t, conn); err != nil {
+			t.Fatalf("call %d, after %d tokens: %v", calls, authority.Minted(), err)
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%d tokens in a minute", authority.Minted())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if n := fake.Stats().Opened; n != 1 {
+		t.Errorf("%d sessions", n)
+	}
+}
+
+func TestCallWithARevokedToken(t *testing.T) {
+	authority := oauthserver.New(t, clientSecret)
+	conn, fake := mcp(t, authority)
+	authority.Revoke()
+	if err := echo(t, conn); err != nil {
+		t.Errorf("call: %v", err)
+	}
+	if fake.Executions("echo") != 1 || authority.Minted() != 2 {
+		t.Errorf("%d executions, %d tokens", fake.Executions("echo"), authority.Minted())
+	}
+	authority.Revoke() // a second time within 10 s: the refusal counts
+	err := echo(t, conn)
+	f := failure.Classify(err)
+	if f.Class != failure.Auth || f.Reason != failure.AuthenticationFailed || f.HTTPStatus != 401 {
+		t.Errorf("failure %+v", f)
+	}
+	if n := authority.Minted(); n != 2 {
+		t.Errorf("%d tokens", n)
+	}
+}
