@@ -103,7 +103,7 @@ func (d *discovery) serve(l *link) ending {
 			return *end
 		}
 		now := time.Now()
-		list, probe := d.lists.Due(now), d.health.Due(now, l.aliveAt())
+		list, probe := d.due(now, l)
 		var end *ending
 		switch {
 		case !list.IsZero() && !list.After(now):
@@ -119,12 +119,33 @@ func (d *discovery) serve(l *link) ending {
 	}
 }
 
-// look reads the configuration and what others asked for.
+// due returns when the next list (zero: none is planned) and the next probe are to be sent: not while the server
+// wants to be left alone.
+func (d *discovery) due(now time.Time, l *link) (list, probe time.Time) {
+	list, probe = d.lists.Due(now), d.health.Due(now, l.aliveAt())
+	d.change(func(g *guarded) {
+		gate := g.breaker.Gated()
+		if !list.IsZero() && gate.After(list) {
+			list = gate
+		}
+		if gate.After(probe) {
+			probe = gate
+		}
+	})
+	return list, probe
+}
+
+// look reads the configuration and what others asked for. A list that is asked for while the server wants to be left
+// alone comes later, and is not waited for.
 func (d *discovery) look() (config Config) {
 	d.change(func(g *guarded) {
 		config = g.config
-		if g.refreshDone < g.refreshAsked {
-			d.lists.Demand()
+		if g.refreshDone == g.refreshAsked {
+			return
+		}
+		d.lists.Demand()
+		if g.breaker.Gated().After(time.Now()) {
+			g.refreshDone = g.refreshAsked
 		}
 	})
 	return config

@@ -107,6 +107,9 @@ func (b *Breaker) Gate(until time.Time) {
 	b.gate = later(b.gate, until)
 }
 
+// Gated returns when the server wants to hear from us again, which may be in the past.
+func (b *Breaker) Gated() time.Time { return b.gate }
+
 // release ends a permit. It reports whether the permit may move the breaker: it is of this epoch, and if the
 // breaker is open it is the probe.
 func (b *Breaker) release(p Permit) bool {
