@@ -123,7 +123,7 @@ func (d *Dialer) ask(ctx context.Context, watch session.Observer, confirmed bool
 	}
 	legacy, era, err := d.legacy(ctx, watch)
 	if err != nil {
-		return nil, "", err
+		return nil, "", d.notLegacy(v, err)
 	}
 	switch {
 	case era == LegacySSE || v.confirmed:
@@ -132,6 +132,18 @@ func (d *Dialer) ask(ctx context.Context, watch session.Observer, confirmed bool
 		d.cfg.Eras.hung(d.cfg.EraKey)
 	}
 	return legacy, era, nil
+}
+
+// notLegacy is the failure of an attempt in which neither handshake succeeded. A server that refuses initialize since it
+// speaks the modern version is modern, and what failed is its answer to server/discover.
+func (d *Dialer) notLegacy(asked verdict, err error) error {
+	if asked.err == nil || !speaksModern(err) {
+		return err
+	}
+	if !asked.confirmed {
+		d.cfg.Eras.Confirm(d.cfg.EraKey, Modern)
+	}
+	return asked.err
 }
 
 // discover asks for the era. A connection comes with a verdict of Modern only.

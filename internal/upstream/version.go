@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -64,6 +65,17 @@ func presentable(versions []string) []string {
 	return out
 }
 
+// unmatched is the cause of a failure to agree on a version.
+type unmatched struct{ theirs []string }
+
+func (*unmatched) Error() string { return "no protocol version in common" }
+
+// speaksModern reports whether a refusal names the modern version among the server's own.
+func speaksModern(err error) bool {
+	var u *unmatched
+	return errors.As(err, &u) && slices.Contains(u.theirs, modernVersion)
+}
+
 // noCommonVersion tells both sides.
 func noCommonVersion(ours, theirs []string, status int) error {
 	said := "does not say which it speaks"
@@ -73,7 +85,7 @@ func noCommonVersion(ours, theirs []string, status int) error {
 	return &failure.Error{Failure: failure.Failure{
 		Class: failure.Protocol, Phase: failure.Connect, Reason: failure.UnsupportedProtocolVersion, HTTPStatus: status,
 		Sent: true, Detail: "the server " + said + "; Mooring speaks " + strings.Join(ours, ", "),
-	}}
+	}, Cause: &unmatched{theirs: theirs}}
 }
 
 func allVersions() []string { return append([]string{modernVersion}, legacyVersions...) }
