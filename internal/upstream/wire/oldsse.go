@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"sync"
@@ -90,6 +91,7 @@ func (o *OldSSE) open(ctx context.Context, base *url.URL) (*shield.Answer, error
 // read deals with the stream until it ends, and with it everything.
 func (o *OldSSE) read(answer *shield.Answer) {
 	defer answer.Close()
+	answer.Stand()
 	for {
 		event, err := answer.NextEvent()
 		if err != nil {
@@ -158,15 +160,26 @@ func (o *OldSSE) fail(err error) {
 	o.waiting = map[string]*waiter{}
 	o.mu.Unlock()
 	for _, w := range all {
-		w.done <- outcome{err: o.gone(w.request.Phase, true)}
+		w.done <- outcome{err: unanswered(w.request.Phase, err)}
 	}
 	o.tellLost(err)
 }
 
-func (o *OldSSE) gone(phase failure.Phase, sent bool) error {
+// unanswered is what a request fails with whose answer was to come on the stream that ended.
+func unanswered(phase failure.Phase, why error) error {
+	f := gone(phase)
+	f.Sent = true
+	var known *failure.Error
+	if errors.As(why, &known) && known.Class == failure.Protocol {
+		f.Class, f.Reason, f.Detail = known.Class, known.Reason, known.Detail
+	}
+	return f
+}
+
+// gone is what a request fails with that comes after the end of the stream.
+func gone(phase failure.Phase) *failure.Error {
 	return &failure.Error{Failure: failure.Failure{
-		Class: failure.Transport, Phase: phase, Reason: failure.ConnectionLost, Sent: sent,
-		Detail: "the event stream ended",
+		Class: failure.Transport, Phase: phase, Reason: failure.ConnectionLost, Detail: "the event stream ended",
 	}, Cause: shield.ErrEnded}
 }
 
@@ -188,7 +201,7 @@ func (o *OldSSE) exchange(ctx context.Context, r *Request) (rpc.Message, error) 
 	}
 	o.mu.Unlock()
 	if ended {
-		return rpc.Message{}, o.gone(r.Phase, false)
+		return rpc.Message{}, gone(r.Phase)
 	}
 	defer o.forget(r.ID)
 	// The response may come before the POST is acknowledged, and some servers acknowledge it last.
