@@ -34,7 +34,7 @@ func transitions(before, after *v1alpha1.AgentSession) []events.Event {
 	}
 	if digestOf(after) != "" && digestOf(before) != digestOf(after) {
 		out = append(out, events.Normal(v1alpha1.ReasonPublished, actionPublish,
-			"the tools are in ConfigMap "+after.Status.Catalog.ConfigMap))
+			"revision "+after.Status.Catalog.Revision+" is in ConfigMap "+after.Status.Catalog.ConfigMap))
 	}
 	return out
 }

@@ -37,6 +37,7 @@ type memory struct {
 	reload  string
 	outcome string // of the last run in this process
 	begun   time.Time
+	lost    bool // it was not known at the last pass which servers there are
 
 	// seen is when each server first matched; met are those of which an attempt has ended in this process.
 	seen map[catalog.Ref]time.Time
@@ -109,7 +110,7 @@ func (m *memory) see(servers []server, now time.Time) {
 			since = now
 		}
 		present[server.Ref], server.seen = since, since
-		if server.snapshot != nil && server.snapshot.Settled || m.met[server.key] {
+		if server.standing.State != gate.Pending || m.met[server.key] {
 			met[server.key] = true
 		}
 	}

@@ -63,9 +63,13 @@ func (r *Reconciler) begin(s *scope) {
 	case m.reload != s.reload():
 		m.reload = s.reload()
 		r.again(s)
+	case m.run != nil && m.lost && s.chosen.Fault == nil: // the servers are known only now
+		run := gate.Begin(s.before.CreationTimestamp.Time, s.now, timeout)
+		m.run = &run
 	case m.run != nil:
 		m.run.Timeout = timeout
 	}
+	m.lost = s.chosen.Fault != nil
 }
 
 // again begins the run of a reload: each server is asked for one list over the session that it has.

@@ -14,6 +14,7 @@ import (
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/throttle"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -91,7 +92,8 @@ func (r *Reconciler) entry(s *scope, v *server) v1alpha1.SessionServerStatus {
 		return entry
 	}
 	former := formerEntry(s.before, v)
-	if former != nil && v.standing.State == gate.Pending && !s.memory.met[v.key] {
+	if former != nil && v.standing.State == gate.Pending && !s.memory.met[v.key] &&
+		(former.State == v1alpha1.ServerConnected || former.State == v1alpha1.ServerDisconnected) {
 		entry = *former.DeepCopy() // stands until an attempt has ended in this process
 		entry.Source = v.Source()
 	} else {
@@ -150,16 +152,24 @@ func (r *Reconciler) explain(s *scope, v *server, entry *v1alpha1.SessionServerS
 			"or fewer tools by spec.tools"
 		return
 	}
+	var trouble shelf.Trouble
 	if v.item != nil {
-		entry.Class, entry.Message = v.item.Trouble.Class, v.item.Trouble.Message
+		trouble = v.item.Trouble
 	}
-	if v.snapshot != nil && v.snapshot.Fault != nil && (v.item == nil ||
-		v.item.Trouble.Reason != string(v.snapshot.Fault.Reason)) {
-		fault := v.snapshot.Fault
-		entry.Class = string(fault.Class)
-		entry.Message = failure.Message(fault.Failure, r.Target(&v.Server.Spec))
+	switch fault := faultOf(v); {
+	case fault != nil && trouble.Reason != string(fault.Reason): // it was not told yet
+		trouble.Class, trouble.Message = string(fault.Class), failure.Message(fault.Failure, r.Target(&v.Server.Spec))
+	case fault == nil && v.standing.State == gate.Live && trouble.Class != "": // it was, and is over
+		trouble = shelf.Trouble{}
 	}
-	entry.Message = shorten(entry.Message)
+	entry.Class, entry.Message = trouble.Class, shorten(trouble.Message)
+}
+
+func faultOf(v *server) *session.Fault {
+	if v.snapshot == nil {
+		return nil
+	}
+	return v.snapshot.Fault
 }
 
 // shorten fits a message into status, never cutting within a character.

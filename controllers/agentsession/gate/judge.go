@@ -43,7 +43,7 @@ type Observation struct {
 	NeverProbed bool
 	// Snapshot is the standing of its session, nil when there is none.
 	Snapshot *session.Snapshot
-	// Item is what was decided of its catalog, nil when nothing was yet.
+	// Item is what was decided of its catalog, nil when nothing was yet: whatever the session did, it is news then.
 	Item *shelf.Item
 }
 
@@ -72,7 +72,7 @@ func Judge(o Observation, now time.Time) Standing {
 	if o.Item != nil && o.Item.Generation == o.Generation && o.Item.Refusal != shelf.Accepted {
 		return s.refused(o, now)
 	}
-	if o.Snapshot == nil || o.Snapshot.Catalog != o.ConfigHash || !o.Snapshot.Settled {
+	if o.Item == nil || o.Snapshot == nil || o.Snapshot.Catalog != o.ConfigHash || !o.Snapshot.Settled {
 		return s
 	}
 	return s.settled(o)
@@ -113,7 +113,7 @@ func failureOf(o Observation) string {
 	switch {
 	case o.Snapshot.Fault != nil:
 		return string(o.Snapshot.Fault.Reason)
-	case o.Item != nil && o.Item.Trouble.Reason != "":
+	case o.Item.Trouble.Reason != "":
 		return o.Item.Trouble.Reason
 	case o.Snapshot.ListFault != nil:
 		return string(o.Snapshot.ListFault.Reason)
@@ -126,5 +126,5 @@ func judged(o Observation) bool {
 	if o.Snapshot.Listing == nil || o.Snapshot.EmptyUnconfirmed {
 		return true
 	}
-	return o.Item != nil && o.Item.Generation >= o.Generation && o.Item.Listing == o.Snapshot.ListingID
+	return o.Item.Generation >= o.Generation && o.Item.Listing == o.Snapshot.ListingID
 }

@@ -1,0 +1,208 @@
+package gate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
+	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+var (
+	now    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	stored = &catalog.Catalog{}
+)
+
+func fault(reason failure.Reason) *session.Fault {
+	return &session.Fault{Failure: failure.Failure{Reason: reason}}
+}
+
+// observed is a connected server whose list was judged and is offered.
+func observed() gate.Observation {
+	return gate.Observation{
+		Created: now.Add(-time.Hour), Generation: 3, ConfigHash: "h",
+		Snapshot: &session.Snapshot{
+			Catalog: "h", State: session.Connected, Settled: true, Listing: &session.Listing{}, ListingID: "l1",
+		},
+		Item: &shelf.Item{Generation: 3, ConfigHash: "h", Listing: "l1", Offered: stored},
+	}
+}
+
+// What "settled" and "pending" mean, server by server.
+func TestJudge(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*gate.Observation)
+		want   gate.Standing
+	}{
+		"connected, listed and offered": {
+			func(*gate.Observation) {},
+			gate.Standing{State: gate.Live, Stored: stored},
+		},
+		"not declared": {
+			func(o *gate.Observation) { *o = gate.Observation{Missing: "RefNotFound"} },
+			gate.Standing{State: gate.Pending, Reason: "RefNotFound"},
+		},
+		"new: nobody looked at it yet": {
+			func(o *gate.Observation) { o.Snapshot, o.Item = nil, nil },
+			gate.Standing{State: gate.Pending, Reason: "Connecting"},
+		},
+		"no session yet, but a stored catalog": {
+			func(o *gate.Observation) { o.Snapshot = nil },
+			gate.Standing{State: gate.Pending, Reason: "Connecting", Stored: stored},
+		},
+		"the first attempt has not ended": {
+			func(o *gate.Observation) {
+				o.Snapshot = &session.Snapshot{Catalog: "h", State: session.Connecting}
+			},
+			gate.Standing{State: gate.Pending, Reason: "Connecting", Stored: stored},
+		},
+		"an attempt ended, but under another configuration": {
+			func(o *gate.Observation) { o.Snapshot.Catalog = "g" },
+			gate.Standing{State: gate.Pending, Reason: "Connecting", Stored: stored},
+		},
+		"the stored catalog is of another configuration": {
+			func(o *gate.Observation) { o.Item.ConfigHash, o.Snapshot.Settled = "g", false },
+			gate.Standing{State: gate.Pending, Reason: "Connecting"},
+		},
+		"restored as quarantined, not judged in this process yet": {
+			func(o *gate.Observation) {
+				o.Item = nil
+				o.Snapshot = &session.Snapshot{Catalog: "h", State: session.Quarantined, Settled: true}
+			},
+			gate.Standing{State: gate.Pending, Reason: "Connecting"},
+		},
+		"listed, and the list is not judged yet": {
+			func(o *gate.Observation) { o.Item.Listing = "l0" },
+			gate.Standing{State: gate.Pending, Reason: "Listing", Stored: stored},
+		},
+		"the list was judged by an older declaration": {
+			func(o *gate.Observation) { o.Item.Generation = 2 },
+			gate.Standing{State: gate.Pending, Reason: "Listing", Stored: stored},
+		},
+		"asked for a fresh list": {
+			func(o *gate.Observation) { o.Snapshot.RefreshPending = true },
+			gate.Standing{State: gate.Pending, Reason: "Listing", Stored: stored},
+		},
+		"waiting for a Secret while young": {
+			func(o *gate.Observation) {
+				o.Created, o.Snapshot, o.Item = now.Add(-29*time.Second), nil, &shelf.Item{
+					Generation: 3, Refusal: shelf.Incomplete, Trouble: shelf.Trouble{Reason: "SecretNotFound"},
+				}
+			},
+			gate.Standing{State: gate.Pending, Reason: "SecretNotFound", Until: now.Add(time.Second)},
+		},
+		"waiting for a Secret for too long": {
+			func(o *gate.Observation) {
+				o.Created, o.Snapshot, o.Item = now.Add(-30*time.Second), nil, &shelf.Item{
+					Generation: 3, Refusal: shelf.Incomplete, Trouble: shelf.Trouble{Reason: "SecretNotFound"},
+				}
+			},
+			gate.Standing{State: gate.Failed, Reason: "SecretNotFound"},
+		},
+		"rejected, however young": {
+			func(o *gate.Observation) {
+				o.Created, o.Snapshot, o.Item = now, nil, &shelf.Item{
+					Generation: 3, Refusal: shelf.Rejected, Trouble: shelf.Trouble{Reason: "InvalidConfiguration"},
+				}
+			},
+			gate.Standing{State: gate.Failed, Reason: "InvalidConfiguration"},
+		},
+		"rejected in an older generation, and mended since": {
+			func(o *gate.Observation) {
+				o.Snapshot, o.Item = nil, &shelf.Item{
+					Generation: 2, Refusal: shelf.Rejected, Trouble: shelf.Trouble{Reason: "InvalidConfiguration"},
+				}
+			},
+			gate.Standing{State: gate.Pending, Reason: "Connecting"},
+		},
+		"failed, with a stored catalog": {
+			func(o *gate.Observation) {
+				o.Snapshot = &session.Snapshot{
+					Catalog: "h", State: session.Waiting, Settled: true, Fault: fault(failure.ConnectFailed),
+				}
+			},
+			gate.Standing{State: gate.Failed, Reason: "ConnectFailed", Stored: stored},
+		},
+		"quarantined, as restored": {
+			func(o *gate.Observation) {
+				o.Item.Offered = nil
+				o.Snapshot = &session.Snapshot{
+					Catalog: "h", State: session.Quarantined, Settled: true, Fault: fault(failure.ConnectTimeout),
+				}
+			},
+			gate.Standing{State: gate.Failed, Reason: "ConnectTimeout"},
+		},
+		"retired as refused": {
+			func(o *gate.Observation) {
+				o.Snapshot = &session.Snapshot{
+					Catalog: "h", State: session.Retired, Settled: true, Fault: fault(failure.AuthenticationFailed),
+					Retirement: session.Refused, RetiredAt: now.Add(-time.Minute),
+				}
+			},
+			gate.Standing{
+				State: gate.Failed, Reason: "AuthenticationFailed", Stored: stored, WithdrawAt: now.Add(4 * time.Minute),
+			},
+		},
+		"retired as exhausted": {
+			func(o *gate.Observation) {
+				o.Snapshot = &session.Snapshot{
+					Catalog: "h", State: session.Retired, Settled: true, Fault: fault(failure.ServerError),
+					Retirement: session.Exhausted, RetiredAt: now.Add(-time.Hour),
+				}
+			},
+			gate.Standing{State: gate.Failed, Reason: "ServerError", Stored: stored},
+		},
+		"retired as exhausted, and never probed": {
+			func(o *gate.Observation) {
+				o.NeverProbed = true
+				o.Snapshot = &session.Snapshot{
+					Catalog: "h", State: session.Retired, Settled: true, Fault: fault(failure.ServerError),
+					Retirement: session.Exhausted, RetiredAt: now.Add(-time.Hour),
+				}
+			},
+			gate.Standing{
+				State: gate.Failed, Reason: "ServerError", Stored: stored, WithdrawAt: now.Add(-55 * time.Minute),
+			},
+		},
+		"connected, and the list failed": {
+			func(o *gate.Observation) {
+				o.Item.Offered, o.Item.Listing, o.Snapshot.Listing = nil, "", nil
+				o.Snapshot.ListFault = fault(failure.ServerError)
+				o.Item.Trouble.Reason = "ListToolsFailed"
+			},
+			gate.Standing{State: gate.Failed, Reason: "ListToolsFailed"},
+		},
+		"connected, and the list failed after a good one": {
+			func(o *gate.Observation) { o.Snapshot.ListFault = fault(failure.ListToolsTimeout) },
+			gate.Standing{State: gate.Failed, Reason: "ListToolsTimeout", Stored: stored},
+		},
+		"connected, and lists nothing that is believed yet": {
+			func(o *gate.Observation) {
+				o.Item.Offered, o.Item.Listing, o.Snapshot.EmptyUnconfirmed = nil, "", true
+				o.Item.Trouble.Reason = "EmptyCatalog"
+			},
+			gate.Standing{State: gate.Failed, Reason: "EmptyCatalog"},
+		},
+		"connected, and the catalog does not fit": {
+			func(o *gate.Observation) {
+				o.Item.Offered, o.Item.Trouble.Reason = nil, "CatalogTooLarge"
+			},
+			gate.Standing{State: gate.Failed, Reason: "CatalogTooLarge"},
+		},
+		"connected, and nothing says why there is no catalog": {
+			func(o *gate.Observation) { o.Item.Offered = nil },
+			gate.Standing{State: gate.Failed, Reason: "Listing"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := observed()
+			c.change(&o)
+			if got := gate.Judge(o, now); got != c.want {
+				t.Errorf("\ngot  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}

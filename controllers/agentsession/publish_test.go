@@ -1,0 +1,454 @@
+package agentsession
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
+	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/test/builder"
+)
+
+// entries are the bytes of each tool on offer, by exposed name.
+func (w *world) entries() map[string]string {
+	w.t.Helper()
+	out := map[string]string{}
+	for _, slice := range w.document().Slices {
+		for _, tool := range slice.Tools {
+			out[tool.Name] = string(tool.Entry)
+		}
+	}
+	return out
+}
+
+// Seed rule: what comes late replaces its own server's slice, and no other's.
+func TestSeedRule6_OneSliceIsReplaced(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Obj())
+		w.up("a", "x", "y")
+		w.late("b", "z")
+		w.pass()
+		w.advance(quarter)
+		before := w.entries()
+		w.up("b", "z")
+		w.pass()
+		w.advance(time.Minute)
+		w.Expect(w.applies).To(Equal(1), "deferred became live unchanged")
+		w.Expect(w.servers()).To(Equal("a Connected 2, b Connected 1"))
+		w.up("b", "z=changed")
+		w.pass()
+		w.Expect(w.applies).To(Equal(2))
+		after := w.entries()
+		w.Expect(after["mcp_b_z"]).NotTo(Equal(before["mcp_b_z"]))
+		for _, name := range []string{"mcp_a_x", "mcp_a_y"} {
+			w.Expect(after[name]).To(Equal(before[name]))
+		}
+	})
+}
+
+// Writes of one ConfigMap are drawn from a bucket; what takes tools away is never delayed.
+func TestWritesAreDrawnFromABucket(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Obj())
+		w.up("a", "x")
+		w.up("b", "y")
+		w.pass()
+		for i := range 5 {
+			w.up("a", fmt.Sprintf("x=%d", i))
+			w.pass()
+		}
+		w.Expect(w.applies).To(Equal(3), "the first one, and two")
+		w.advance(10*time.Second - time.Millisecond)
+		w.Expect(w.applies).To(Equal(3))
+		w.advance(time.Millisecond)
+		w.Expect(w.applies).To(Equal(4))
+		w.Expect(w.entries()["mcp_a_x"]).To(ContainSubstring(`"title":"4"`), "the last one, not those between")
+		w.Expect(w.api.Delete(t.Context(), declared("b").Obj())).To(Succeed())
+		w.pass()
+		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		w.Expect(w.applies).To(Equal(5))
+	})
+}
+
+// Seed rule: tools of a server that was torn down are removed; those of one that cannot be reached are not.
+func TestSeedRule9_WithdrawalAndOutage(t *testing.T) {
+	fault := func(reason failure.Reason) *session.Fault {
+		return &session.Fault{Failure: failure.Failure{Class: failure.Auth, Reason: reason}}
+	}
+	for name, c := range map[string]struct {
+		happens func(w *world)
+		after   time.Duration
+		want    string
+	}{
+		"deleted": {func(w *world) {
+			w.Expect(w.api.Delete(w.t.Context(), declared("b").Obj())).To(Succeed())
+		}, 0, "mcp_a_x"},
+		"disabled": {func(w *world) { w.change("b", func(s *v1alpha1.MCPServer) { s.Spec.Disabled = true }) }, 0, "mcp_a_x"},
+		"deselected": {func(w *world) {
+			w.edit(func(s *v1alpha1.AgentSession) {
+				s.Spec.Servers = &v1alpha1.ServerSelection{Refs: []v1alpha1.ServerReference{{Name: "a"}}}
+			})
+		}, 0, "mcp_a_x"},
+		"declared anew under its name, and not known yet": {func(w *world) {
+			w.Expect(w.api.Delete(w.t.Context(), declared("b").Obj())).To(Succeed())
+			w.Expect(w.api.Create(w.t.Context(), declared("b").UID("uid-other").Obj())).To(Succeed())
+		}, 0, "mcp_a_x b: Connecting"},
+		"unreachable":                        {func(w *world) { w.down("b", "y") }, time.Hour, "mcp_a_x mcp_b_y"},
+		"unreachable, and nothing is stored": {func(w *world) { w.down("b") }, time.Hour, "mcp_a_x mcp_b_y"},
+		"quarantined": {func(w *world) {
+			w.stands("b", session.Snapshot{State: session.Quarantined, Settled: true, Fault: fault(failure.ServerError)},
+				shelf.Item{Offered: offering("y")})
+		}, time.Hour, "mcp_a_x mcp_b_y"},
+		"exhausted": {func(w *world) {
+			w.stands("b", session.Snapshot{State: session.Retired, Settled: true, Fault: fault(failure.ServerError),
+				Retirement: session.Exhausted, RetiredAt: time.Now()}, shelf.Item{Offered: offering("y")})
+		}, time.Hour, "mcp_a_x mcp_b_y"},
+		"refused": {func(w *world) { w.refuse("b", "y") }, gate.WithdrawAfter - time.Second, "mcp_a_x mcp_b_y"},
+		"refused, five minutes on": {
+			func(w *world) { w.refuse("b", "y") }, gate.WithdrawAfter, "mcp_a_x b: AuthenticationFailed",
+		},
+		"rejected for a mistake in its declaration": {func(w *world) {
+			w.shelf.Put("uid-b", shelf.Item{Generation: 1, Refusal: shelf.Rejected, Trouble: shelf.Trouble{Reason: "X"}})
+		}, time.Hour, "mcp_a_x mcp_b_y"},
+		"its address was changed, and it does not answer yet": {func(w *world) {
+			w.shelf.Put("uid-b", shelf.Item{Generation: 2, ConfigHash: "other"})
+		}, time.Hour, "mcp_a_x mcp_b_y"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Obj())
+			w.up("a", "x")
+			w.up("b", "y")
+			w.pass()
+			w.advance(time.Minute)
+			c.happens(w)
+			w.pass()
+			w.advance(c.after)
+			w.Expect(w.offers()).To(Equal(c.want))
+		})
+	}
+}
+
+func (w *world) refuse(name string, tools ...string) {
+	w.t.Helper()
+	fault := &session.Fault{Failure: failure.Failure{Class: failure.Auth, Reason: failure.AuthenticationFailed}}
+	w.stands(name, session.Snapshot{
+		State: session.Retired, Settled: true, Fault: fault, Retirement: session.Refused, RetiredAt: time.Now(),
+	}, shelf.Item{Offered: offering(tools...)})
+}
+
+// change edits a server as a person would.
+func (w *world) change(name string, edit func(*v1alpha1.MCPServer)) {
+	w.t.Helper()
+	server := &v1alpha1.MCPServer{}
+	w.Expect(w.api.Get(w.t.Context(), client.ObjectKey{Namespace: testNamespace, Name: name}, server)).To(Succeed())
+	edit(server)
+	w.Expect(w.api.Update(w.t.Context(), server)).To(Succeed())
+}
+
+// A server that is wanted by name and goes away leaves an error in the same write that takes its tools away.
+func TestReferenceThatGoesAway(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Ref("a").RequiredRef("b").Obj(), declared("a").Obj(), declared("b").Obj())
+		w.up("a", "x")
+		w.up("b", "y")
+		w.pass()
+		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
+		w.Expect(w.api.Delete(t.Context(), declared("b").Obj())).To(Succeed())
+		w.pass()
+		w.Expect(w.offers()).To(Equal("mcp_a_x b: RefNotFound"))
+		w.Expect(w.applies).To(Equal(2))
+		w.Expect(w.ready()).To(Equal("False RequiredServerUnavailable"))
+		w.Expect(says(w.get(), v1alpha1.ConditionServersResolved)).To(Equal("False RefNotFound"))
+	})
+}
+
+// After a restart nothing is written while the servers are being connected, nor when they turn out to be as before.
+func TestRestartWritesNothing(t *testing.T) {
+	for name, then := range map[string]func(w *world){
+		"servers come back": func(w *world) {
+			w.up("a", "x")
+			w.down("b", "y")
+			w.down("c")
+		},
+		"servers are late for ever": func(*world) {},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Obj(), declared("c").Obj())
+			w.up("a", "x")
+			w.down("b", "y")
+			w.down("c")
+			w.pass()
+			w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_y c: ConnectFailed"))
+			w.Expect(w.servers()).To(Equal("a Connected 1, b Disconnected 1, c Disconnected 0"))
+			before, writes, applies := w.get(), w.statusWrites, w.applies
+			w.restart()
+			w.pass() // nothing is known of any server
+			w.late("a", "x")
+			w.pass()
+			w.late("b", "y")
+			w.late("c")
+			w.pass()
+			w.advance(time.Minute)
+			then(w)
+			w.pass()
+			w.advance(time.Minute)
+			w.Expect(w.statusWrites).To(Equal(writes))
+			w.Expect(w.applies).To(Equal(applies))
+			w.Expect(w.get().ResourceVersion).To(Equal(before.ResourceVersion))
+		})
+	}
+}
+
+// A ConfigMap that is not ours is left alone, is looked at again each minute, and its name is taken when it is free.
+func TestNameConflict(t *testing.T) {
+	inBubble(t, "a person's own", func(t *testing.T) {
+		theirs := builder.ConfigMap(testNamespace, "coder-mcp-catalog").Key("mine", "value").Obj()
+		w := newWorld(t, agent().Obj(), declared("a").Obj(), theirs)
+		w.up("a", "x")
+		w.pass()
+		w.Expect(w.ready()).To(Equal("False NameConflict"))
+		w.Expect(says(w.get(), v1alpha1.ConditionStalled)).To(Equal("True NameConflict"))
+		w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("False NameConflict"))
+		w.Expect(w.configMap().Data).To(Equal(map[string]string{"mine": "value"}))
+		w.Expect(w.applies).To(BeZero())
+		w.Expect(w.api.Delete(t.Context(), theirs)).To(Succeed())
+		w.advance(conflictRecheck)
+		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
+	})
+	inBubble(t, "that of an agent session of this name that is no more", func(t *testing.T) {
+		w := newWorld(t, agent().UID("uid-former").Obj(), declared("a").Obj(), declared("b").Obj())
+		w.up("a", "x")
+		w.up("b", "y")
+		w.pass()
+		w.restart()
+		w.Expect(w.api.Delete(t.Context(), w.get())).To(Succeed())
+		w.Expect(w.api.Create(t.Context(), agent().Exclude().Ref("a").Obj())).To(Succeed())
+		w.late("a")
+		w.pass()
+		w.advance(quarter)
+		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_y"), "the new one's gate has not opened")
+		w.up("a", "x")
+		w.pass()
+		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		w.Expect(metav1.GetControllerOf(w.configMap()).UID).To(BeEquivalentTo("uid-coder"))
+		w.Expect(w.configMap().OwnerReferences).To(HaveLen(1))
+	})
+	for name, theirs := range map[string]*corev1.ConfigMap{
+		"another agent session's": owned("u", "tester", v1alpha1.GroupVersion.String(), "AgentSession"),
+		"another kind's":          owned("u", "coder", v1alpha1.GroupVersion.String(), "MCPServer"),
+		"another group's":         owned("u", "coder", "example.com/v1", "AgentSession"),
+		"of an odd version":       owned("u", "coder", "a/b/c", "AgentSession"),
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			w := newWorld(t, agent().Obj(), declared("a").Obj(), theirs)
+			w.up("a", "x")
+			w.pass()
+			w.Expect(w.ready()).To(Equal("False NameConflict"))
+			w.Expect(w.applies).To(BeZero())
+		})
+	}
+}
+
+// owned is a ConfigMap of our name and label that belongs to an object.
+func owned(uid, name, version, kind string) *corev1.ConfigMap {
+	object := builder.ConfigMap(testNamespace, "coder-mcp-catalog").Key("old", "value").Obj()
+	object.Labels = map[string]string{v1alpha1.LabelManagedBy: v1alpha1.LabelManagedByValue}
+	yes := true
+	object.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: version, Kind: kind, Name: name, UID: types.UID(uid), Controller: &yes},
+	}
+	return object
+}
+
+// What somebody damaged or deleted is put right at once.
+func TestDamagedConfigMapIsPutRight(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		w.pass()
+		object := w.configMap()
+		object.Data[catalog.CatalogKey] = "{}"
+		w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
+		w.pass()
+		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		w.Expect(w.api.Delete(t.Context(), w.configMap())).To(Succeed())
+		w.pass()
+		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		object = w.configMap()
+		delete(object.Data, catalog.MCPKey)
+		w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
+		w.pass()
+		w.Expect(w.configMap().Data).To(HaveKey(catalog.MCPKey))
+	})
+}
+
+// Both filters hold: the server's, which the shelf has seen to, and the agent session's on exposed names.
+func TestToolsFilter(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Allow("mcp_a_*", "mcp_c_*").Deny("*_y").Obj(),
+			declared("a").Obj(), declared("b").Obj(), declared("c").Obj())
+		w.up("a", "x", "y")
+		w.up("b", "x")
+		w.up("c", "x", "z")
+		w.pass()
+		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_c_x mcp_c_z"))
+		w.Expect(w.servers()).To(Equal("a Connected 1, b Connected 0, c Connected 2"))
+		w.pass()
+		w.Expect(w.applies).To(Equal(1))
+
+		// Also of what an earlier process published, when its server is not known.
+		w.restart()
+		w.up("a", "x", "y")
+		w.edit(func(s *v1alpha1.AgentSession) { s.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"*_z"}} })
+		w.pass()
+		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_a_y mcp_c_x"))
+	})
+}
+
+// A server of another namespace has that namespace in its tools' names.
+func TestB32_ForeignServerOfTheSameName(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		far := declared("a").Namespace("shared").UID("uid-far").Mutate(func(s *v1alpha1.MCPServer) {
+			s.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+		}).Obj()
+		w := newWorld(t, agent().Ref("a").ForeignRef("shared", "a").Obj(), declared("a").Obj(), far)
+		w.up("a", "x")
+		w.stands("far", session.Snapshot{State: session.Connected, Settled: true}, shelf.Item{Offered: offering("x")})
+		w.pass()
+		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_shared-a_x"))
+		routes := w.document().Routes()
+		w.Expect(routes["mcp_a_x"].UID).To(Equal("uid-a"))
+		w.Expect(routes["mcp_shared-a_x"].UID).To(Equal("uid-far"))
+	})
+}
+
+// A document that is too large loses its largest slices to errors, and is published.
+func TestB40_LargestSlicesGiveWay(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Obj())
+		w.up("a", "x")
+		huge := huge(2 << 20)
+		w.stands("b", session.Snapshot{State: session.Connected, Settled: true}, shelf.Item{Offered: huge})
+		w.pass()
+		w.Expect(w.offers()).To(Equal("mcp_a_x b: CatalogTooLarge"))
+		w.Expect(w.ready()).To(Equal("True PartiallyAvailable"))
+		w.Expect(w.servers()).To(Equal("a Connected 1, b Connected 0"))
+		w.Expect(w.get().Status.Servers[1].Message).To(ContainSubstring("do not fit into the catalog"))
+		w.Expect(w.get().Status.Summary).To(Equal("1/2"))
+		w.pass()
+		w.advance(time.Minute)
+		w.Expect(w.get().Status.Servers[1].Message).NotTo(BeEmpty(), "it is still so when nothing is put together anew")
+		w.Expect(w.applies).To(Equal(1))
+		w.Expect(w.statusWrites).To(Equal(1))
+	})
+}
+
+// huge is a catalog that does not compress: hexadecimal digests one after the other.
+func huge(size int) *catalog.Catalog {
+	var text strings.Builder
+	for i := 0; text.Len() < size; i++ {
+		text.WriteString(strings.TrimPrefix(string(catalog.Sum([]byte(fmt.Sprint(i)))), "sha256:"))
+	}
+	var tools []string
+	const each = 100 << 10
+	for i := 0; i*each < size; i++ {
+		tools = append(tools, fmt.Sprintf("t%d=%s", i, text.String()[i*each:min((i+1)*each, size)]))
+	}
+	return offering(tools...)
+}
+
+// A ConfigMap that changed under us is read again; an API server that is unwell is an error of ours.
+func TestWritesThatFail(t *testing.T) {
+	conflict := apierrors.NewConflict(corev1.Resource("configmaps"), "coder-mcp-catalog", nil)
+	inBubble(t, "the ConfigMap meets a conflict", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		w.applyErrors = []error{conflict}
+		w.pass()
+		w.Expect(w.offers()).To(Equal("nothing"))
+		w.advance(conflictDelay)
+		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		w.advance(time.Minute)
+		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
+	})
+	inBubble(t, "the status meets conflicts", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		w.statusErrors = []error{conflict, conflict, apierrors.NewNotFound(corev1.Resource("x"), "coder")}
+		w.pass()
+		w.advance(2 * conflictDelay)
+		w.Expect(w.ready()).To(BeEmpty(), "the object is gone, as far as the last answer tells")
+		w.pass()
+		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
+		w.Expect(w.get().Status.Startup.Outcome).To(Equal(v1alpha1.StartupSettled))
+		w.Expect(w.told.take()).To(HaveLen(1))
+	})
+	inBubble(t, "the API server is unwell", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		request := ctrl.Request{NamespacedName: coder}
+		w.applyErrors = []error{errUnwell}
+		_, err := w.reconciler.Reconcile(t.Context(), request)
+		w.Expect(err).To(MatchError("catalog: " + errUnwell.Error()))
+		w.statusErrors = []error{errUnwell}
+		_, err = w.reconciler.Reconcile(t.Context(), request)
+		w.Expect(err).To(MatchError("status: " + errUnwell.Error()))
+		w.pass()
+		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
+	})
+}
+
+// What is gone takes its ConfigMap with it, if that is its own.
+func TestDeletion(t *testing.T) {
+	inBubble(t, "seen", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		w.pass()
+		w.Expect(w.api.Delete(t.Context(), w.get())).To(Succeed())
+		w.pass()
+		w.Expect(w.configMap()).To(BeNil())
+	})
+	inBubble(t, "while no manager ran", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		w.pass()
+		w.restart()
+		w.Expect(w.api.Delete(t.Context(), w.get())).To(Succeed())
+		w.pass()
+		w.Expect(w.configMap()).To(BeNil())
+	})
+	for name, theirs := range map[string]*corev1.ConfigMap{
+		"a person's own":          builder.ConfigMap(testNamespace, "coder-mcp-catalog").Key("mine", "value").Obj(),
+		"another agent session's": owned("u", "tester", v1alpha1.GroupVersion.String(), "AgentSession"),
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			w := newWorld(t, theirs)
+			w.pass()
+			w.Expect(w.configMap()).NotTo(BeNil())
+		})
+	}
+	inBubble(t, "a later one of the same name keeps its own", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		w.pass()
+		w.Expect(w.reconciler.removeCatalog(t.Context(), coder, "uid-former")).To(Succeed())
+		w.Expect(w.configMap()).NotTo(BeNil())
+		w.Expect(w.reconciler.removeCatalog(t.Context(), coder, "")).To(Succeed())
+		w.Expect(w.configMap()).NotTo(BeNil(), "the object is still there")
+	})
+}
