@@ -77,10 +77,10 @@ func TestHelpOfAKubectlPlugin(t *testing.T) {
 	g := NewWithT(t)
 	out, _, err := execute(t, "kubectl-mooring", "get", "--help")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(out).To(ContainSubstring("Usage:\n  kubectl mooring get [servers] [flags]\n"))
+	g.Expect(out).To(ContainSubstring("Usage:\n  kubectl mooring get [servers|sessions] [flags]\n"))
 	out, _, err = execute(t, "mooring", "get", "--help")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(out).To(ContainSubstring("Usage:\n  mooring get [servers] [flags]\n"))
+	g.Expect(out).To(ContainSubstring("Usage:\n  mooring get [servers|sessions] [flags]\n"))
 }
 
 func TestVersion(t *testing.T) {

@@ -29,14 +29,15 @@ type clusterFlags struct {
 	all       bool
 }
 
-func (f *clusterFlags) register(flags *pflag.FlagSet) {
+// Register adds the flags.
+func (f *clusterFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.path, "kubeconfig", "", "path of the kubeconfig file")
 	flags.StringVar(&f.overrides.CurrentContext, "context", "", "name of the kubeconfig context")
 	flags.StringVarP(&f.overrides.Context.Namespace, "namespace", "n", "", "namespace (default: the context's)")
 }
 
-// connect returns a client, and the namespace to look into.
-func (f *clusterFlags) connect() (client.WithWatch, string, error) {
+// Connect returns a client, and the namespace to look into.
+func (f *clusterFlags) Connect() (client.WithWatch, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.path
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)

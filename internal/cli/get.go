@@ -3,49 +3,69 @@ package cli
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/table"
 )
 
 func newGet() *cobra.Command {
 	flags := &clusterFlags{}
 	cmd := &cobra.Command{
-		Use:     "get [servers]",
-		Short:   "List servers: what state each is in, since when, and why",
-		Example: "  mooring get\n  mooring get servers -A",
-		Args:    cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []cobra.Completion{
-			cobra.CompletionWithDesc("servers", "MCPServers"),
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, namespace, err := flags.connect()
+		Use:       "get [servers|sessions]",
+		Short:     "List servers or agent sessions: what state each is in, since when, and why",
+		Example:   "  mooring get\n  mooring get servers -A\n  mooring get sessions -n agents",
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []cobra.Completion{"servers", "sessions"},
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			c, namespace, err := flags.Connect()
 			if err != nil {
 				return err
 			}
 			if flags.all {
 				namespace = ""
 			}
-			list := &v1alpha1.MCPServerList{}
-			if err := c.List(cmd.Context(), list, client.InNamespace(namespace)); err != nil {
-				return fmt.Errorf("mcpservers: %w", err)
+			if len(arguments) == 1 && arguments[0] == "sessions" {
+				return getSessions(cmd, c, namespace)
 			}
-			if len(list.Items) == 0 {
-				_, err := fmt.Fprintf(cmd.ErrOrStderr(), "no MCPServers %s\n", where(namespace))
-				return err
-			}
-			return printServers(cmd.OutOrStdout(), list.Items, time.Now(), flags.all)
+			return getServers(cmd, c, namespace)
 		},
 	}
-	flags.register(cmd.Flags())
-	cmd.Flags().BoolVarP(&flags.all, "all-namespaces", "A", false, "servers of all namespaces")
+	flags.Register(cmd.Flags())
+	cmd.Flags().BoolVarP(&flags.all, "all-namespaces", "A", false, "those of all namespaces")
 	return cmd
+}
+
+// getServers lists the MCPServers of a namespace; an empty one is all.
+func getServers(cmd *cobra.Command, c client.Client, namespace string) error {
+	list := &v1alpha1.MCPServerList{}
+	if err := c.List(cmd.Context(), list, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("mcpservers: %w", err)
+	}
+	if len(list.Items) == 0 {
+		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "no MCPServers %s\n", where(namespace))
+		return err
+	}
+	return printServers(cmd.OutOrStdout(), list.Items, time.Now(), namespace == "")
+}
+
+// getSessions lists the AgentSessions of a namespace; an empty one is all.
+func getSessions(cmd *cobra.Command, c client.Client, namespace string) error {
+	list := &v1alpha1.AgentSessionList{}
+	if err := c.List(cmd.Context(), list, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("agentsessions: %w", err)
+	}
+	if len(list.Items) == 0 {
+		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "no AgentSessions %s\n", where(namespace))
+		return err
+	}
+	return printSessions(cmd.OutOrStdout(), list.Items, time.Now(), namespace == "")
 }
 
 func where(namespace string) string {
@@ -57,26 +77,63 @@ func where(namespace string) string {
 
 // printServers prints one line per server. SINCE is the age of what READY says.
 func printServers(out io.Writer, servers []v1alpha1.MCPServer, now time.Time, namespaced bool) error {
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	header := []string{"NAME", "READY", "STATE", "TOOLS", "REASON", "SINCE"}
 	if namespaced {
-		_, _ = fmt.Fprint(table, "NAMESPACE\t") // errors of a tabwriter come with Flush
+		header = append([]string{"NAMESPACE"}, header...)
 	}
-	_, _ = fmt.Fprintln(table, "NAME\tREADY\tSTATE\tTOOLS\tREASON\tSINCE")
+	rows := table.New(header...)
 	for i := range servers {
 		server := &servers[i]
+		ready, reason, since := readiness(server.Status.Conditions, now)
+		cells := []string{server.Name, ready, stateOf(server), toolsOf(server), reason, since}
 		if namespaced {
-			_, _ = fmt.Fprintf(table, "%s\t", server.Namespace)
+			cells = append([]string{server.Namespace}, cells...)
 		}
-		ready, reason, since := readiness(server, now)
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n",
-			server.Name, ready, stateOf(server), toolsOf(server), reason, since)
+		rows.Row(toneOf(ready, reason), cells...)
 	}
-	return table.Flush()
+	return rows.Write(out)
+}
+
+// printSessions prints one line per agent session.
+func printSessions(out io.Writer, sessions []v1alpha1.AgentSession, now time.Time, namespaced bool) error {
+	header := []string{"NAME", "READY", "SERVERS", "TOOLS", "REASON", "SINCE"}
+	if namespaced {
+		header = append([]string{"NAMESPACE"}, header...)
+	}
+	rows := table.New(header...)
+	for i := range sessions {
+		session := &sessions[i]
+		ready, reason, since := readiness(session.Status.Conditions, now)
+		tools := "-"
+		if catalog := session.Status.Catalog; catalog != nil && catalog.ToolCount != nil {
+			tools = fmt.Sprint(*catalog.ToolCount)
+		}
+		cells := []string{session.Name, ready, firstOf(session.Status.Summary, "-"), tools, reason, since}
+		if namespaced {
+			cells = append([]string{session.Namespace}, cells...)
+		}
+		rows.Row(toneOf(ready, reason), cells...)
+	}
+	return rows.Write(out)
+}
+
+// toneOf colours what is well green, what is not red, and what is off on purpose not at all.
+func toneOf(ready, reason string) table.Tone {
+	switch {
+	case reason == v1alpha1.ReasonDisabled:
+		return table.Dim
+	case ready == "True":
+		return table.Good
+	case ready == "False":
+		return table.Bad
+	default:
+		return table.Plain
+	}
 }
 
 // readiness tells what Ready says, why and since when. Before the first status there is nothing to tell.
-func readiness(server *v1alpha1.MCPServer, now time.Time) (ready, reason, since string) {
-	condition := meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionReady)
+func readiness(conditions []metav1.Condition, now time.Time) (ready, reason, since string) {
+	condition := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	if condition == nil {
 		return "Unknown", "-", "-"
 	}

@@ -8,11 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/await"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
 )
 
@@ -24,7 +23,7 @@ func newReconnect() *cobra.Command {
 		Short: "Drop a server's session, connect anew, and wait for the outcome",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			c, namespace, err := flags.connect()
+			c, namespace, err := flags.Connect()
 			if err != nil {
 				return err
 			}
@@ -40,7 +39,7 @@ func newReconnect() *cobra.Command {
 			return reconnect(ctx, cmd, c, server)
 		},
 	}
-	flags.register(cmd.Flags())
+	flags.Register(cmd.Flags())
 	cmd.Flags().DurationVar(&timeout, "timeout", 90*time.Second, "how long to wait for the outcome")
 	return cmd
 }
@@ -57,11 +56,10 @@ func reconnect(ctx context.Context, cmd *cobra.Command, c client.WithWatch, serv
 		return fmt.Errorf("annotation: %w", err)
 	}
 	done := newProgress(cmd.ErrOrStderr()).step("reconnecting %s", server.Name)
-	after, err := awaitServer(ctx, c, server, func(s *v1alpha1.MCPServer) bool {
-		return s.Status.LastHandledReconnectAt == value
-	})
+	after, err := await.For(ctx, c, &v1alpha1.MCPServerList{}, client.ObjectKeyFromObject(server),
+		func(s *v1alpha1.MCPServer) bool { return s.Status.LastHandledReconnectAt == value })
 	if err != nil {
-		return err
+		return fmt.Errorf("no outcome: %w; `mooring why %s -n %s` tells where it stands", err, server.Name, server.Namespace)
 	}
 	done()
 	_, err = fmt.Fprint(cmd.OutOrStdout(), explain.Server(after, time.Now()))
@@ -69,35 +67,4 @@ func reconnect(ctx context.Context, cmd *cobra.Command, c client.WithWatch, serv
 		err = errors.New("the server is not ready")
 	}
 	return err
-}
-
-// awaitServer watches one server until it is as wanted.
-func awaitServer(
-	ctx context.Context, c client.WithWatch, server *v1alpha1.MCPServer, wanted func(*v1alpha1.MCPServer) bool,
-) (*v1alpha1.MCPServer, error) {
-	if wanted(server) {
-		return server, nil
-	}
-	watcher, err := c.Watch(ctx, &v1alpha1.MCPServerList{}, client.InNamespace(server.Namespace),
-		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", server.Name)})
-	if err != nil {
-		return nil, fmt.Errorf("watch: %w", err)
-	}
-	defer watcher.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("no outcome in time; `mooring why %s -n %s` tells where it stands",
-				server.Name, server.Namespace)
-		case event, open := <-watcher.ResultChan():
-			switch seen, ok := event.Object.(*v1alpha1.MCPServer); {
-			case !open || event.Type == watch.Error:
-				return nil, errors.New("the watch ended; try again")
-			case event.Type == watch.Deleted:
-				return nil, fmt.Errorf("%s was deleted", server.Name)
-			case ok && wanted(seen):
-				return seen, nil
-			}
-		}
-	}
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mooring-dev/mooring/internal/cli/agents"
 )
 
 // Main runs the command line of this process and returns its exit status.
@@ -39,7 +41,8 @@ func newRoot(program string) *cobra.Command {
 	if strings.HasPrefix(program, "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl mooring"}
 	}
-	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(), newReconnect(), newVersion())
+	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(), newReconnect(), newVersion(),
+		agents.Tools(&clusterFlags{}), agents.Diff(&clusterFlags{}), agents.Reload(&clusterFlags{}))
 	return root
 }
 

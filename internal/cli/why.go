@@ -19,7 +19,7 @@ func newWhy() *cobra.Command {
 		Short: "Explain a server: what state, since when, because of what, what happens next, what you can do",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			c, namespace, err := flags.connect()
+			c, namespace, err := flags.Connect()
 			if err != nil {
 				return err
 			}
@@ -31,7 +31,7 @@ func newWhy() *cobra.Command {
 			return err
 		},
 	}
-	flags.register(cmd.Flags())
+	flags.Register(cmd.Flags())
 	return cmd
 }
 

@@ -9,19 +9,14 @@ import (
 	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream"
-	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
 )
 
@@ -173,71 +168,4 @@ func TestErasAreOneMemory(t *testing.T) {
 	memory.Forget("uid/hash")
 	_, known = memory.Confirmed("uid/hash")
 	g.Expect(known).To(BeFalse())
-}
-
-// Who waits for a server is told of its end, and of time that ran out.
-func TestAwaitServer(t *testing.T) {
-	fresh := func() (client.WithWatch, *v1alpha1.MCPServer) {
-		server := builder.MCPServer("fs").Namespace("agents").URL("https://mcp.example.com/mcp").Obj()
-		c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(server).
-			WithStatusSubresource(&v1alpha1.MCPServer{}).Build()
-		return c, server
-	}
-	handled := func(s *v1alpha1.MCPServer) bool { return s.Status.LastHandledReconnectAt == "now" }
-	t.Run("it is so already", func(t *testing.T) {
-		c, server := fresh()
-		server.Status.LastHandledReconnectAt = "now"
-		got, err := awaitServer(t.Context(), c, server, handled)
-		NewWithT(t).Expect(err).NotTo(HaveOccurred())
-		NewWithT(t).Expect(got).To(Equal(server))
-	})
-	t.Run("it comes to be so", func(t *testing.T) {
-		g := NewWithT(t)
-		c, server := fresh()
-		watched := &signalling{WithWatch: c, watching: make(chan struct{})}
-		go func() {
-			<-watched.watching
-			changed := server.DeepCopy()
-			_ = c.Get(t.Context(), client.ObjectKeyFromObject(server), changed)
-			changed.Status.LastHandledReconnectAt = "now"
-			_ = c.Status().Update(t.Context(), changed)
-		}()
-		got, err := awaitServer(t.Context(), watched, server, handled)
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(got.Status.LastHandledReconnectAt).To(Equal("now"))
-	})
-	t.Run("it is deleted", func(t *testing.T) {
-		c, server := fresh()
-		watched := &signalling{WithWatch: c, watching: make(chan struct{})}
-		go func() {
-			<-watched.watching
-			_ = c.Delete(t.Context(), server.DeepCopy())
-		}()
-		_, err := awaitServer(t.Context(), watched, server, handled)
-		NewWithT(t).Expect(err).To(MatchError("fs was deleted"))
-	})
-	t.Run("time runs out", func(t *testing.T) {
-		c, server := fresh()
-		ctx, cancel := context.WithCancel(t.Context())
-		watched := &signalling{WithWatch: c, watching: make(chan struct{})}
-		go func() {
-			<-watched.watching
-			cancel()
-		}()
-		_, err := awaitServer(ctx, watched, server, handled)
-		NewWithT(t).Expect(err).To(MatchError("no outcome in time; `mooring why fs -n agents` tells where it stands"))
-	})
-}
-
-// signalling says when it is watched.
-type signalling struct {
-	client.WithWatch
-	watching chan struct{}
-}
-
-func (s *signalling) Watch(
-	ctx context.Context, list client.ObjectList, options ...client.ListOption,
-) (watch.Interface, error) {
-	defer close(s.watching)
-	return s.WithWatch.Watch(ctx, list, options...)
 }

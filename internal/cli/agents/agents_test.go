@@ -1,0 +1,222 @@
+package agents_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/cli/agents"
+	"github.com/mooring-dev/mooring/test/builder"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew; read them before they are committed")
+
+// cluster is one with these objects, in which the namespace is "agents".
+type cluster struct{ client.WithWatch }
+
+func (cluster) Register(*pflag.FlagSet) {}
+
+func (c cluster) Connect() (client.WithWatch, string, error) { return c.WithWatch, "agents", nil }
+
+func with(t *testing.T, objects ...client.Object) cluster {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	NewWithT(t).Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	NewWithT(t).Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
+	return cluster{fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithStatusSubresource(&v1alpha1.AgentSession{}).Build()}
+}
+
+// execute runs a command and returns what it printed.
+func execute(t *testing.T, cmd *cobra.Command, arguments ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&bytes.Buffer{})
+	cmd.SetArgs(arguments)
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// golden compares with a file that a person has read.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	g := NewWithT(t)
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		g.Expect(os.MkdirAll("testdata", 0o750)).To(Succeed())
+		g.Expect(os.WriteFile(file, []byte(got), 0o600)).To(Succeed())
+	}
+	want, err := os.ReadFile(file)
+	g.Expect(err).NotTo(HaveOccurred(), "run with -update to write it")
+	g.Expect(got).To(Equal(string(want)))
+}
+
+func parsed(definitions ...string) catalog.Catalog {
+	var raw []json.RawMessage
+	for _, definition := range definitions {
+		raw = append(raw, json.RawMessage(definition))
+	}
+	return catalog.Parse(raw)
+}
+
+const (
+	search = `{"name":"search","description":"Searches issues.\nSecond line.","inputSchema":{"type":"object",` +
+		`"properties":{"query":{"type":"string"}}}}`
+	searchChanged = `{"name":"search","description":"Searches issues and sends them away.",` +
+		`"inputSchema":{"type":"object","properties":{"query":{"type":"string"}}}}`
+	create = `{"name":"create","title":"Create an issue","inputSchema":{"type":"object"}}`
+	long   = `{"name":"long","description":"A description that is much longer than what has room in one row of a table",` +
+		`"inputSchema":{"type":"object"}}`
+)
+
+func configMap(t *testing.T, name string, encoded catalog.Encoded, err error) *corev1.ConfigMap {
+	t.Helper()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "agents", Name: name}, Data: encoded.Data, BinaryData: encoded.BinaryData,
+	}
+}
+
+// server is an MCPServer with its catalog.
+func server(t *testing.T, document catalog.ServerDocument) []client.Object {
+	t.Helper()
+	document.Server, document.ConfigHash = catalog.Ref{Namespace: "agents", Name: "github"}, "hash"
+	encoded, err := document.Encode()
+	object := builder.MCPServer("github").Namespace("agents").URL("https://mcp.example.com/mcp").Obj()
+	object.Status.Catalog = &v1alpha1.CatalogStatus{ConfigMap: "github-mcp-tools"}
+	return []client.Object{object, configMap(t, "github-mcp-tools", encoded, err)}
+}
+
+// session is an AgentSession with its catalog, in which one server is missing.
+func session(t *testing.T) []client.Object {
+	t.Helper()
+	github := offer.NewSlice(offer.Server{
+		Ref: catalog.Ref{Namespace: "agents", Name: "github"}, UID: "u", Source: "mcp:github via claude-code",
+	}, "github", parsed(search, create).Tools)
+	dead := offer.Error{Server: catalog.Ref{Namespace: "agents", Name: "dead"}, Reason: "ConnectFailed"}
+	publication, err := offer.Publish(catalog.Ref{Namespace: "agents", Name: "coder"}, offer.DefaultEndpoint,
+		[]offer.Slice{github}, []offer.Error{dead})
+	object := builder.AgentSession("coder").Namespace("agents").Obj()
+	object.Status.Catalog = &v1alpha1.SessionCatalogStatus{ConfigMap: "coder-mcp-catalog"}
+	return []client.Object{object, configMap(t, "coder-mcp-catalog", publication.Encoded, err)}
+}
+
+func TestToolsInEveryForm(t *testing.T) {
+	for _, form := range []string{"table", "json", "openai", "anthropic", "markdown"} {
+		t.Run("server "+form, func(t *testing.T) {
+			objects := server(t, catalog.ServerDocument{Catalog: parsed(search, create, long)})
+			out, err := execute(t, agents.Tools(with(t, objects...)), "github", "-o", form)
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			golden(t, "tools-server-"+form, out)
+		})
+		t.Run("session "+form, func(t *testing.T) {
+			out, err := execute(t, agents.Tools(with(t, session(t)...)), "session/coder", "-o", form)
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			golden(t, "tools-session-"+form, out)
+		})
+	}
+}
+
+func TestToolsTellsWhatIsNotThere(t *testing.T) {
+	unlisted := builder.MCPServer("new").Namespace("agents").URL("https://mcp.example.com/mcp").Obj()
+	waiting := builder.AgentSession("waiting").Namespace("agents").Obj()
+	objects := append(server(t, catalog.ServerDocument{Catalog: parsed(search)}), unlisted, waiting)
+	objects[1].(*corev1.ConfigMap).Data["catalog.json"] = "{"
+	for line, want := range map[string]string{
+		"none":           "no AgentSession or MCPServer \"none\" in namespace \"agents\"",
+		"session/github": "no AgentSession \"github\" in namespace \"agents\"",
+		"server/waiting": "no MCPServer \"waiting\" in namespace \"agents\"",
+		"new":            "MCPServer \"new\" has no catalog yet; `mooring why new -n agents` tells why",
+		"waiting":        "AgentSession \"waiting\" has no catalog yet; `kubectl describe agentsession waiting -n agents`",
+		"github":         "catalog in ConfigMap github-mcp-tools: malformed catalog document",
+	} {
+		t.Run(line, func(t *testing.T) {
+			out, err := execute(t, agents.Tools(with(t, objects...)), line)
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(want)))
+			NewWithT(t).Expect(out).To(BeEmpty())
+		})
+	}
+	_, err := execute(t, agents.Tools(with(t, session(t)...)), "coder", "-o", "xml")
+	NewWithT(t).Expect(err).To(MatchError(`no output form "xml"; use one of table, json, openai, anthropic, markdown`))
+}
+
+func TestDiff(t *testing.T) {
+	approved := catalog.NewBaseline(parsed(search, long))
+	for name, test := range map[string]struct {
+		now  catalog.Catalog
+		base *catalog.Baseline
+		err  string
+	}{
+		"unchanged":   {now: parsed(search), base: &approved},
+		"drifted":     {now: parsed(searchChanged, create, long), base: &approved},
+		"not-pinned":  {now: parsed(search), err: "MCPServer \"github\" is not pinned"},
+		"no-baseline": {now: parsed(search), err: "set spec.tools.approvedDigest to sha256:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := server(t, catalog.ServerDocument{Catalog: test.now, Approved: test.base})
+			if name != "not-pinned" {
+				objects[0].(*v1alpha1.MCPServer).Spec.Tools = &v1alpha1.Tools{Pin: v1alpha1.PinTrustOnFirstUse}
+			}
+			out, err := execute(t, agents.Diff(with(t, objects...)), "github")
+			if test.err != "" {
+				NewWithT(t).Expect(err).To(MatchError(ContainSubstring(test.err)))
+				return
+			}
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			golden(t, "diff-"+name, out)
+		})
+	}
+	_, err := execute(t, agents.Diff(with(t)), "none")
+	NewWithT(t).Expect(err).To(MatchError("no MCPServer \"none\" in namespace \"agents\"; `mooring get -A` lists all"))
+}
+
+// The manager echoes the annotation; what is offered then is told.
+func TestReloadWaitsForTheEcho(t *testing.T) {
+	g := NewWithT(t)
+	object := builder.AgentSession("coder").Namespace("agents").Obj()
+	c := with(t, object)
+	c.WithWatch = interceptor.NewClient(c.WithWatch, interceptor.Funcs{
+		Patch: func(
+			ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption,
+		) error {
+			if err := c.Patch(ctx, o, patch, options...); err != nil {
+				return err
+			}
+			echoed := &v1alpha1.AgentSession{}
+			if err := c.Get(ctx, client.ObjectKeyFromObject(o), echoed); err != nil {
+				return err
+			}
+			echoed.Status.LastHandledReloadAt = echoed.Annotations[v1alpha1.AnnotationReload]
+			echoed.Status.Summary = "3/4"
+			echoed.Status.Catalog = &v1alpha1.SessionCatalogStatus{ToolCount: ptr.To[int32](7), Revision: "0123456789ab"}
+			go func() { _ = c.Status().Update(context.WithoutCancel(ctx), echoed) }()
+			return nil
+		},
+	})
+	out, err := execute(t, agents.Reload(c), "coder")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(out).To(Equal("coder: 7 tools of 3/4 servers, revision 0123456789ab\n"))
+	_, err = execute(t, agents.Reload(c), "none")
+	g.Expect(err).To(MatchError("no AgentSession \"none\" in namespace \"agents\"; `mooring get sessions -A` lists all"))
+}

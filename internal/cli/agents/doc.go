@@ -1,0 +1,5 @@
+// Package agents holds the commands about what agents are offered: tools shows a catalog, diff shows what of it is no
+// longer as it was approved, reload asks for it anew.
+//
+// They read what Mooring published, the ConfigMaps, and prove its digests: what they print is what agents get.
+package agents

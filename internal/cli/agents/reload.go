@@ -1,0 +1,77 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/await"
+)
+
+// Reload returns the command "reload".
+func Reload(cluster Cluster) *cobra.Command {
+	timeout := 2 * time.Minute
+	cmd := &cobra.Command{
+		Use:   "reload SESSION",
+		Short: "Have an agent session's servers listed anew and its catalog published again",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			at, err := find(cmd, cluster, arguments[0])
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return at.reload(ctx)
+		},
+	}
+	cluster.Register(cmd.Flags())
+	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long to wait for the outcome")
+	return cmd
+}
+
+// reload sets the annotation and waits until it is echoed in status.
+func (p *place) reload(ctx context.Context) error {
+	session, err := p.session()
+	if err != nil {
+		return err
+	}
+	if session == nil {
+		return fmt.Errorf("no AgentSession %q in namespace %q; `mooring get sessions -A` lists all", p.Name, p.Namespace)
+	}
+	before := session.DeepCopy()
+	value := time.Now().UTC().Format(time.RFC3339Nano)
+	if session.Annotations == nil {
+		session.Annotations = map[string]string{}
+	}
+	session.Annotations[v1alpha1.AnnotationReload] = value
+	if err := p.Patch(ctx, session, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("annotation: %w", err)
+	}
+	_, _ = fmt.Fprintf(p.cmd.ErrOrStderr(), "reloading %s ...\n", p.Name)
+	after, err := await.For(ctx, p.WithWatch, &v1alpha1.AgentSessionList{}, p.ObjectKey,
+		func(s *v1alpha1.AgentSession) bool { return s.Status.LastHandledReloadAt == value })
+	if err != nil {
+		return fmt.Errorf("no outcome: %w; `kubectl describe agentsession %s -n %s` tells where it stands",
+			err, p.Name, p.Namespace)
+	}
+	return p.tell(after)
+}
+
+// tell prints what agents are offered now.
+func (p *place) tell(session *v1alpha1.AgentSession) error {
+	tools, revision := int32(0), "none"
+	if catalog := session.Status.Catalog; catalog != nil {
+		if catalog.ToolCount != nil {
+			tools = *catalog.ToolCount
+		}
+		revision = catalog.Revision
+	}
+	_, err := fmt.Fprintf(p.cmd.OutOrStdout(), "%s: %d tools of %s servers, revision %s\n",
+		session.Name, tools, session.Status.Summary, revision)
+	return err
+}

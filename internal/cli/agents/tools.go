@@ -1,0 +1,201 @@
+package agents
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/render"
+	"github.com/mooring-dev/mooring/internal/cli/table"
+)
+
+// forms are the values of --output.
+var forms = []string{"table", "json", "openai", "anthropic", "markdown"}
+
+// Tools returns the command "tools".
+func Tools(cluster Cluster) *cobra.Command {
+	form := "table"
+	cmd := &cobra.Command{
+		Use:   "tools SESSION|SERVER",
+		Short: "Show the tools that an agent session or a server offers",
+		Long: `Shows the published catalog of an agent session, under the names that agents see, or of a server, under its own
+names. Where both have the name, the agent session is shown; "server/NAME" and "session/NAME" say which.`,
+		Example: "  mooring tools coder -n agents\n  mooring tools server/github -o openai",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			kind, name := split(arguments[0])
+			at, err := find(cmd, cluster, name)
+			if err != nil {
+				return err
+			}
+			offered, err := at.offered(kind)
+			if err != nil {
+				return err
+			}
+			return offered.print(cmd.OutOrStdout(), form)
+		},
+	}
+	cluster.Register(cmd.Flags())
+	cmd.Flags().StringVarP(&form, "output", "o", form, "one of "+strings.Join(forms, ", "))
+	return cmd
+}
+
+// split takes "kind/name" apart; a plain name is of any kind.
+func split(argument string) (kind, name string) {
+	kind, name, found := strings.Cut(argument, "/")
+	if !found {
+		return "", argument
+	}
+	return kind, name
+}
+
+// shown is a catalog as it is to be printed: one tool object and one row for each tool.
+type shown struct {
+	document []byte
+	tools    []json.RawMessage
+	header   []string
+	rows     [][]string
+	errors   [][]string
+}
+
+// offered reads the catalog of the session or server.
+func (p *place) offered(kind string) (*shown, error) {
+	if kind == "" || kind == "session" {
+		session, err := p.session()
+		if err != nil {
+			return nil, err
+		}
+		if session != nil {
+			return p.sessionCatalog(session)
+		}
+	}
+	if kind == "" || kind == "server" {
+		server, err := p.server()
+		if err != nil {
+			return nil, err
+		}
+		if server != nil {
+			return p.serverCatalog(server)
+		}
+	}
+	return nil, fmt.Errorf("no %s %q in namespace %q; `mooring get sessions -A` and `mooring get servers -A` list all",
+		map[string]string{"": "AgentSession or MCPServer", "session": "AgentSession", "server": "MCPServer"}[kind],
+		p.Name, p.Namespace)
+}
+
+func (p *place) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) {
+	if session.Status.Catalog == nil || session.Status.Catalog.ConfigMap == "" {
+		return nil, fmt.Errorf("AgentSession %q has no catalog yet; `kubectl describe agentsession %s -n %s` tells why",
+			p.Name, p.Name, p.Namespace)
+	}
+	object, err := p.configMap(session.Status.Catalog.ConfigMap)
+	if err != nil {
+		return nil, err
+	}
+	document, err := offer.Decode(object.Data, object.BinaryData)
+	if err != nil {
+		return nil, fmt.Errorf("catalog in ConfigMap %s: %w", object.Name, err)
+	}
+	out := &shown{document: document.JSON(), header: []string{"TOOL", "SERVER", "RAW NAME", "DESCRIPTION"}}
+	for _, slice := range document.Slices {
+		for _, tool := range slice.Tools {
+			out.tools = append(out.tools, tool.Entry)
+			out.rows = append(out.rows, []string{tool.Name, slice.Name, tool.RawName, describe(tool.Entry)})
+		}
+	}
+	for _, missing := range document.Errors {
+		out.errors = append(out.errors, []string{missing.Server.Name, missing.Reason})
+	}
+	return out, nil
+}
+
+func (p *place) serverCatalog(server *v1alpha1.MCPServer) (*shown, error) {
+	if server.Status.Catalog == nil || server.Status.Catalog.ConfigMap == "" {
+		return nil, fmt.Errorf("MCPServer %q has no catalog yet; `mooring why %s -n %s` tells why",
+			p.Name, p.Name, p.Namespace)
+	}
+	object, err := p.configMap(server.Status.Catalog.ConfigMap)
+	if err != nil {
+		return nil, err
+	}
+	document, err := catalog.Decode(object.Data, object.BinaryData)
+	if err != nil {
+		return nil, fmt.Errorf("catalog in ConfigMap %s: %w", object.Name, err)
+	}
+	out := &shown{header: []string{"TOOL", "DESCRIPTION"}}
+	for _, tool := range document.Catalog.Tools {
+		out.tools = append(out.tools, tool.Definition)
+		out.rows = append(out.rows, []string{tool.Name, describe(tool.Definition)})
+	}
+	out.document, err = json.Marshal(out.tools)
+	return out, err
+}
+
+// describe is the first line of a tool's description, shortened.
+func describe(tool json.RawMessage) string {
+	const longest = 60
+	var said struct{ Title, Description string }
+	_ = json.Unmarshal(tool, &said) // it was proven; a description of another type is none
+	text := said.Description
+	if text == "" {
+		text = said.Title
+	}
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(text); len(runes) > longest {
+		text = string(runes[:longest-1]) + "…"
+	}
+	return text
+}
+
+// print writes the catalog in one of the forms.
+func (s *shown) print(out io.Writer, form string) error {
+	var text string
+	switch form {
+	case "table":
+		return s.table(out)
+	case "json":
+		text = string(s.document)
+	case "markdown":
+		rendered, err := render.Markdown(s.tools)
+		if err != nil {
+			return err
+		}
+		text = rendered
+	case "openai", "anthropic":
+		to := map[string]func([]json.RawMessage) ([]byte, error){"openai": render.OpenAI, "anthropic": render.Anthropic}
+		rendered, err := to[form](s.tools)
+		if err != nil {
+			return err
+		}
+		text = string(rendered)
+	default:
+		return fmt.Errorf("no output form %q; use one of %s", form, strings.Join(forms, ", "))
+	}
+	_, err := fmt.Fprintln(out, strings.TrimRight(text, "\n"))
+	return err
+}
+
+// table prints the tools, and below them the servers that have none to offer.
+func (s *shown) table(out io.Writer) error {
+	rows := table.New(s.header...)
+	for _, row := range s.rows {
+		rows.Row(table.Plain, row...)
+	}
+	if err := rows.Write(out); err != nil || len(s.errors) == 0 {
+		return err
+	}
+	if _, err := fmt.Fprintln(out, "\nWithout tools:"); err != nil {
+		return err
+	}
+	missing := table.New("SERVER", "REASON WHEN PUBLISHED")
+	for _, row := range s.errors {
+		missing.Row(table.Bad, row...)
+	}
+	return missing.Write(out)
+}

@@ -1,0 +1,72 @@
+package await_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/mooring-dev/mooring/internal/cli/await"
+)
+
+func object(value string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "o"}, Data: map[string]string{"k": value},
+	}
+}
+
+// watching is a client whose watch tells these events.
+func watching(t *testing.T, events ...watch.Event) client.WithWatch {
+	t.Helper()
+	fed := watch.NewFakeWithChanSize(len(events)+1, false)
+	for _, event := range events {
+		fed.Action(event.Type, event.Object)
+	}
+	return interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+			return fed, nil
+		},
+	})
+}
+
+func isDone(o *corev1.ConfigMap) bool { return o.Data["k"] == "done" }
+
+func TestFor(t *testing.T) {
+	added := watch.Event{Type: watch.Added, Object: object("first")}
+	for name, test := range map[string]struct {
+		events []watch.Event
+		want   error
+	}{
+		"what stands there counts": {[]watch.Event{{Type: watch.Added, Object: object("done")}}, nil},
+		"a change is waited for":   {[]watch.Event{added, {Type: watch.Modified, Object: object("done")}}, nil},
+		"deleted":                  {[]watch.Event{added, {Type: watch.Deleted, Object: object("done")}}, await.ErrDeleted},
+		"the watch fails":          {[]watch.Event{added, {Type: watch.Error, Object: &metav1.Status{}}}, await.ErrEnded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			got, err := await.For(t.Context(), watching(t, test.events...), &corev1.ConfigMapList{},
+				client.ObjectKey{Namespace: "n", Name: "o"}, isDone)
+			if test.want != nil {
+				g.Expect(err).To(MatchError(test.want))
+				return
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(got.Data["k"]).To(Equal("done"))
+		})
+	}
+}
+
+func TestForEndsWithItsContext(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := await.For(ctx, watching(t), &corev1.ConfigMapList{}, client.ObjectKey{Name: "o"}, isDone)
+	g.Expect(errors.Is(err, context.Canceled)).To(BeTrue())
+}
