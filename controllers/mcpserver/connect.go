@@ -31,7 +31,7 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	}
 	r.Sessions.Ensure(s.key, sessionConfig(s))
 	s.snapshot, _ = r.Sessions.Snapshot(s.key)
-	s.restful = !s.snapshot.Settled && s.toldOfSession()
+	s.restful = (!s.snapshot.Settled || s.snapshot.Restored) && s.toldOfSession()
 	r.tellConnected(s)
 	return nil
 }

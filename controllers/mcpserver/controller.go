@@ -123,10 +123,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // metrics. A conflict means that a newer version of the object is on its way to us, and that pass decides.
 func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	if s.restful {
+		if s.snapshot.Restored { // it may be long before there is news
+			r.measure(s.name, &s.before.Status)
+		}
 		return nil
 	}
 	summarise(s)
-	r.measure(s)
+	r.measure(s.name, &s.server.Status)
 	if equality.Semantic.DeepEqual(s.before.Status, s.server.Status) {
 		return nil
 	}
@@ -148,17 +151,16 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 }
 
 // measure sets the gauges of one server.
-func (r *Reconciler) measure(s *scope) {
-	status := &s.server.Status
+func (r *Reconciler) measure(server types.NamespacedName, status *v1alpha1.MCPServerStatus) {
 	state := v1alpha1.ReasonDisabled
 	if status.Session != nil {
 		state = status.Session.State
 	}
-	r.Metrics.ServerState(s.name.Namespace, s.name.Name, state)
-	r.Metrics.ServerReady(s.name.Namespace, s.name.Name,
+	r.Metrics.ServerState(server.Namespace, server.Name, state)
+	r.Metrics.ServerReady(server.Namespace, server.Name,
 		meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady))
 	if status.Catalog != nil && status.Catalog.ToolCount != nil {
-		r.Metrics.ServerTools(s.name.Namespace, s.name.Name, int(*status.Catalog.ToolCount))
+		r.Metrics.ServerTools(server.Namespace, server.Name, int(*status.Catalog.ToolCount))
 	}
 }
 

@@ -453,6 +453,29 @@ func TestStartWritesNothing(t *testing.T) {
 	}
 }
 
+// What was restored is told when an attempt has ended, and counted at once: with an hour between two probes nobody
+// would know of the server otherwise.
+func TestRestoredStandingIsCountedAndNotWritten(t *testing.T) {
+	w := newWorld(t, declared().Obj())
+	quarantined := with(failing(session.Quarantined), func(s *session.Snapshot) {
+		s.Strikes, s.QuarantinedUntil = 1, began.Add(time.Minute)
+	})
+	w.settle(quarantined)
+	before, writes := w.get(), w.statusWrites
+	w.restart()
+	later := with(quarantined, func(s *session.Snapshot) {
+		s.Restored, s.QuarantinedUntil = true, began.Add(80*time.Second)
+	})
+	w.settle(later)
+	w.Expect(w.statusWrites).To(Equal(writes))
+	w.Expect(w.get()).To(Equal(before))
+	w.Expect(w.metrics()).To(Equal(map[string]float64{"mooring_server_state": 1, "mooring_server_ready": 0}))
+	later.Restored = false
+	w.sessions.Set(testKey, later)
+	w.pass()
+	w.Expect(w.get().Status.Session.QuarantinedUntil.Time).To(BeTemporally("==", began.Add(80*time.Second)))
+}
+
 // A pass that learnt nothing new writes nothing.
 func TestPassWithoutNewsWritesNothing(t *testing.T) {
 	w := newWorld(t, declared().Obj())

@@ -244,7 +244,7 @@ func (g *guarded) fail(permit breaker.Permit, f failure.Failure, blameless bool)
 
 // attemptEnded notes the end of an attempt that began under a catalog hash.
 func (g *guarded) attemptEnded(catalog string) {
-	g.attempted = true
+	g.attempted, g.restored = true, false
 	g.settled = g.settled || catalog == g.config.Catalog
 	g.handledReconnect = g.config.Reconnect
 }

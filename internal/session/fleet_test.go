@@ -140,6 +140,7 @@ func TestRetirementSurvivesARestart(t *testing.T) {
 			cfg.Restore = session.Restored{Strikes: 3, RetiredAt: r.start.Add(-time.Hour), Retirement: kind}
 			r.Ensure("a", cfg)
 			snapshot := r.is("a", session.Retired)
+			equal(t, "restored", snapshot.Restored, true)
 			equal(t, "kind", snapshot.Retirement, kind)
 			equal(t, "retired at", snapshot.RetiredAt, r.start.Add(-time.Hour))
 			wait := map[session.Retirement]time.Duration{
@@ -152,6 +153,7 @@ func TestRetirementSurvivesARestart(t *testing.T) {
 			cfg.Restore.Strikes = 2 // read once: later it changes nothing
 			r.Ensure("a", cfg)
 			equal(t, "strikes", r.is("a", session.Connected).Strikes, 0)
+			equal(t, "still only restored", r.snapshot("a").Restored, false)
 		})
 	}
 }

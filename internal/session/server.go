@@ -40,6 +40,8 @@ type guarded struct {
 	// under this connection; attempting: one is under way.
 	connected, attempted, attempting bool
 	settled                          bool
+	// restored: the standing is what status remembered; no attempt has ended in this process.
+	restored bool
 	// edited: the configuration has changed since the last attempt began.
 	edited           bool
 	info             Info
@@ -70,6 +72,7 @@ func newServer(sup *Supervisor, key Key, config Config) *server {
 	if sup.options.Discover {
 		g.breaker.Restore(time.Now(), config.Restore.standing())
 		g.settled = g.breaker.State() != breaker.Closed
+		g.restored = g.settled
 	}
 	if g.settled && config.Restore.Failure.Class != "" {
 		fault := config.Restore.Failure

@@ -49,7 +49,10 @@ type Snapshot struct {
 	// Settled: an attempt has ended under this Catalog hash in this process, or status restored a
 	// quarantine or retirement.
 	Settled bool
-	Info    Info
+	// Restored: the standing is what status remembered, and no attempt has ended in this process. A quarantine then
+	// ends a little later than status has it, so that servers do not all come back at once.
+	Restored bool
+	Info     Info
 	// Listing is the last good list under this Catalog hash, nil when there is none. It is never changed after
 	// it was published; ListingID changes exactly when its content does.
 	Listing   *Listing
@@ -107,7 +110,7 @@ func (g *guarded) state() State {
 func (g *guarded) snapshot() Snapshot {
 	snapshot := Snapshot{
 		Connection: g.config.Connection, Catalog: g.config.Catalog, Reconnect: g.config.Reconnect,
-		State: g.state(), Settled: g.settled, Info: g.info,
+		State: g.state(), Settled: g.settled, Restored: g.restored, Info: g.info,
 		Listing: g.listing, ListingID: g.listingID, EmptyUnconfirmed: g.doubted,
 		Fault: g.fault.clone(), ListFault: g.listFault.clone(),
 		Strikes: g.breaker.Strikes(), QuarantinedUntil: g.breaker.QuarantinedUntil(),
