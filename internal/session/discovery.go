@@ -87,7 +87,11 @@ func (d *discovery) awaitTurn() bool {
 func (d *discovery) next(now time.Time) (time.Time, bool) {
 	d.srv.mu.Lock()
 	defer d.srv.mu.Unlock()
-	return d.srv.guarded.breaker.Next(now)
+	next, planned := d.srv.guarded.breaker.Next(now)
+	if turn := d.srv.guarded.turn; turn.After(next) {
+		next = turn
+	}
+	return next, planned
 }
 
 // pause waits for a word from others, and no longer than wait if it is bounded.

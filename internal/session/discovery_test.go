@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -636,6 +637,32 @@ func TestDialHasItsOwnBound(t *testing.T) {
 				if took != test.took {
 					t.Errorf("the first dial was given %v, want %v", took, test.took)
 				}
+			})
+		})
+	}
+}
+
+// Two programs that change a Secret back and forth ten times a second do not make us shake hands ten times a second,
+// whether the server takes the credential or refuses it. What stands in the end is in use within 5 s.
+func TestFlappingDeclarationIsPaced(t *testing.T) {
+	for name, script := range map[string]sessiontest.Script{"taken": {}, "refused": dialing(status(401))} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, manager(), func(t *testing.T, r *rig) {
+				flapping, last := sessiontest.NewServer(script), sessiontest.NewServer(sessiontest.Script{})
+				changed := func(server *sessiontest.Server, n int) {
+					c := config(server)
+					c.Connection, c.Wake = fmt.Sprint(n), fmt.Sprint(n)
+					r.Ensure("a", c)
+				}
+				for n := range 600 {
+					changed(flapping, n)
+					r.after(100 * time.Millisecond)
+				}
+				equal(t, "dials in a minute: at once, five more, then one per 5 s", flapping.Counts().Dials, 17)
+				changed(last, 600)
+				r.after(5 * time.Second)
+				r.is("a", session.Connected)
+				equal(t, "sessions", flapping.Counts().Open+last.Counts().Open, 1)
 			})
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session/breaker"
 	"github.com/mooring-dev/mooring/internal/session/limits"
+	"github.com/mooring-dev/mooring/internal/session/pace"
 )
 
 // server is what one key stands for: its breaker, which sessions live below, and what is told of it.
@@ -42,8 +43,11 @@ type guarded struct {
 	settled                          bool
 	// restored: the standing is what status remembered; no attempt has ended in this process.
 	restored bool
-	// edited: the configuration has changed since the last attempt began.
+	// edited: the configuration has changed since the last attempt began. The attempt that follows from that begins
+	// at turn at the earliest.
 	edited           bool
+	turns            pace.Turns
+	turn             time.Time
 	info             Info
 	listing          *Listing
 	listingID        string
@@ -138,7 +142,7 @@ func (s *server) ensure(config Config) {
 		default:
 			return
 		}
-		g.edited = true
+		g.edited, g.turn = true, g.turns.Take(time.Now())
 		g.nudge()
 	})
 }

@@ -9,9 +9,10 @@ import (
 const (
 	debounce    = time.Second
 	longestHold = 3 * time.Second
-	bucketSize  = 2
-	refill      = 10 * time.Second
 )
+
+// listRate bounds the lists that a server brings about.
+var listRate = rate{size: 2, refill: 10 * time.Second}
 
 // Lists is the plan of the lists of one server. The zero value, with Rand set, plans nothing until the first outcome.
 type Lists struct {
@@ -25,12 +26,6 @@ type Lists struct {
 	demanded                  bool
 	failures, empties         int
 	bucket                    bucket
-}
-
-// bucket holds tokens; the zero value is full.
-type bucket struct {
-	missing int
-	since   time.Time
 }
 
 // Changed notes that the server said that its tools changed.
@@ -51,11 +46,11 @@ func (l *Lists) Due(now time.Time) time.Time {
 	}
 	due := l.regular
 	if l.drawn {
-		due = l.bucket.next(now, due)
+		due = l.bucket.next(listRate, now, due)
 	}
 	if !l.changedFirst.IsZero() {
 		settled := earlier(l.changedLast.Add(debounce), l.changedFirst.Add(longestHold))
-		due = earlier(due, l.bucket.next(now, settled))
+		due = earlier(due, l.bucket.next(listRate, now, settled))
 	}
 	return due
 }
@@ -63,7 +58,7 @@ func (l *Lists) Due(now time.Time) time.Time {
 // Began notes that a list is being asked for: it covers every change until now.
 func (l *Lists) Began(now time.Time) {
 	if !l.demanded && (l.drawn || !l.changedFirst.IsZero()) {
-		l.bucket.draw(now)
+		l.bucket.draw(listRate, now)
 	}
 	l.demanded = false
 	l.changedFirst, l.changedLast = time.Time{}, time.Time{}
@@ -100,37 +95,6 @@ func (l *Lists) Empty(now time.Time) bool {
 
 // Forget drops what was learnt of the server's lists: another server is declared.
 func (l *Lists) Forget() { l.failures, l.empties = 0, 0 }
-
-// next is the earliest time from at on at which the bucket holds a token.
-func (b *bucket) next(now, at time.Time) time.Time {
-	if at.IsZero() {
-		return at
-	}
-	b.settle(now)
-	if b.missing < bucketSize {
-		return at
-	}
-	if full := b.since.Add(refill); full.After(at) {
-		return full
-	}
-	return at
-}
-
-func (b *bucket) draw(now time.Time) {
-	b.settle(now)
-	if b.missing == 0 {
-		b.since = now
-	}
-	b.missing = min(b.missing+1, bucketSize)
-}
-
-// settle puts back the tokens that were refilled until now.
-func (b *bucket) settle(now time.Time) {
-	for b.missing > 0 && now.Sub(b.since) >= refill {
-		b.missing--
-		b.since = b.since.Add(refill)
-	}
-}
 
 // earlier is the earlier of two times, of which zero means never.
 func earlier(a, b time.Time) time.Time {
