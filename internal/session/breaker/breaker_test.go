@@ -650,3 +650,16 @@ func TestPardon(t *testing.T) {
 		}
 	})
 }
+
+// What is remembered may have been edited by hand: no standing is taken over that could not have come about.
+func TestRestoreOfWhatCannotBe(t *testing.T) {
+	b := newBench(t, policy, middle)
+	b.Restore(start, Standing{Strikes: -1 << 31, QuarantinedUntil: start.Add(time.Second)})
+	b.is(Quarantined, 0)
+	b = newBench(t, policy, middle)
+	b.Restore(start, Standing{Strikes: 1 << 30, Exhausted: true, RetiredAt: start.AddDate(7000, 0, 0)})
+	b.is(Retired, policy.Strikes)
+	if !b.RetiredAt().Equal(start) {
+		t.Fatalf("retired at %s", b.RetiredAt())
+	}
+}

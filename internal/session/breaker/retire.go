@@ -19,9 +19,10 @@ type Standing struct {
 }
 
 // Restore takes over a standing, before any other use. A quarantine ends no earlier than it was to, and within the
-// spread of its cooldown after that, so that servers that were quarantined together do not come back together.
+// spread of its cooldown after that, so that servers that were quarantined together do not come back together. What is
+// remembered may have been edited: it leads to no standing that a breaker could not reach by itself.
 func (b *Breaker) Restore(now time.Time, s Standing) {
-	b.strikes = min(s.Strikes, b.policy.Strikes)
+	b.strikes = max(0, min(s.Strikes, b.policy.Strikes))
 	switch {
 	case s.Refused, s.Exhausted:
 		b.failed, b.refusals = b.policy.Attempts, b.policy.Attempts
@@ -29,7 +30,7 @@ func (b *Breaker) Restore(now time.Time, s Standing) {
 		if s.Refused {
 			b.kind = refused
 		}
-		if b.retiredAt.IsZero() {
+		if b.retiredAt.IsZero() || b.retiredAt.After(now) {
 			b.retiredAt = now
 		}
 		b.until = b.nextProbe(now)
