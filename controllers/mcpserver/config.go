@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"fmt"
+	"regexp"
 
 	"k8s.io/utils/ptr"
 
@@ -54,7 +55,8 @@ func restored(s *scope) session.Restored {
 	if status.LastFailure != nil {
 		out.Failure = restoredFault(status.LastFailure)
 	}
-	if s.server.Annotations[v1alpha1.AnnotationReconnect] != s.before.Status.LastHandledReconnectAt {
+	if s.server.Annotations[v1alpha1.AnnotationReconnect] != s.before.Status.LastHandledReconnectAt ||
+		status.LastFailure == nil { // without the failure that led there, somebody else has written it
 		return out
 	}
 	out.Retirement = retirementOf(status.Retirement)
@@ -67,10 +69,18 @@ func restored(s *scope) session.Restored {
 	return out
 }
 
+// reasonPattern is what the API server takes for the reason of a condition.
+var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$`)
+
+// restoredFault is the failure that status tells. One that could not be told again, because somebody edited it, is an
+// unknown one.
 func restoredFault(status *v1alpha1.FailureStatus) session.Fault {
 	fault := session.Fault{}
 	fault.Class, fault.Phase = failure.Class(status.Class), failure.Phase(status.Phase)
 	fault.Reason = failure.Reason(status.Reason)
+	if status.Class == "" || !reasonPattern.MatchString(status.Reason) {
+		fault.Class, fault.Reason = failure.Unknown, failure.UnknownFailure
+	}
 	if status.HTTPStatus != nil {
 		fault.HTTPStatus = int(*status.HTTPStatus)
 	}

@@ -161,6 +161,24 @@ func TestRestored(t *testing.T) {
 			}).Obj(),
 			session.Restored{Strikes: 2, RetiredAt: retiredAt.Time, Retirement: session.Exhausted, Failure: trouble},
 		},
+		"a retirement that somebody wrote by hand": {
+			remembered(2, func(s *v1alpha1.SessionStatus) {
+				s.State, s.Retirement, s.RetiredAt = v1alpha1.SessionRetired, v1alpha1.RetirementRefused, &retiredAt
+				s.LastFailure = nil
+			}).Obj(),
+			session.Restored{Strikes: 2},
+		},
+		"a failure that no condition could tell": {
+			remembered(2, func(s *v1alpha1.SessionStatus) {
+				s.State, s.QuarantinedUntil = v1alpha1.SessionQuarantined, &until
+				s.LastFailure.Reason = "not a reason!"
+			}).Obj(),
+			session.Restored{Strikes: 2, QuarantinedUntil: until.Time, Failure: session.Fault{
+				Since: began, Failure: failure.Failure{
+					Class: failure.Unknown, Phase: failure.List, Reason: failure.UnknownFailure, HTTPStatus: 502,
+				},
+			}},
+		},
 		"strikes of a server that is tried again": {
 			remembered(2, func(s *v1alpha1.SessionStatus) { s.State = v1alpha1.SessionWaiting }).Obj(),
 			session.Restored{Strikes: 2, Failure: trouble},
