@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -80,13 +81,14 @@ type Reconciler struct {
 	Workers int
 
 	catalogs catalogs
+	said     said
 }
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(manager).
 		Named(name).
-		For(&v1alpha1.MCPServer{}, builder.WithPredicates(specOrAnnotationsChanged())).
+		For(&v1alpha1.MCPServer{}, builder.WithPredicates(r.changedByOthers())).
 		Owns(&corev1.ConfigMap{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(&r.Keys.Feed).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.Workers}).
@@ -116,7 +118,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.shelve(s)
 	log.FromContext(ctx).V(1).Info("pass", "state", s.snapshot.State, "settled", s.snapshot.Settled)
-	return s.requeue, r.finish(ctx, s)
+	err := r.finish(ctx, s)
+	return s.requeue, err
 }
 
 // finish tells what this pass learnt: one status patch when something changed, events for the transitions in it, and
@@ -131,10 +134,19 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	summarise(s)
 	r.measure(s.name, &s.server.Status)
 	if equality.Semantic.DeepEqual(s.before.Status, s.server.Status) {
+		r.said.note(s.server)
 		return nil
 	}
+	if wait := r.said.again(s.server); wait > 0 {
+		s.requeue.RequeueAfter = wait
+		return nil
+	}
+	takeBack := r.said.note(s.server)
 	patch := client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{})
 	err := r.Client.Status().Patch(ctx, s.server, patch, fieldOwner)
+	if err != nil {
+		takeBack()
+	}
 	switch {
 	case apierrors.IsConflict(err):
 		s.requeue.RequeueAfter = conflictDelay
@@ -182,6 +194,7 @@ func (r *Reconciler) release(key session.Key) {
 	r.catalogs.drop(key)
 	r.Shelf.Drop(string(key))
 	r.Events.Forget(types.UID(key))
+	r.said.drop(types.UID(key))
 }
 
 // conflictDelay is how long a pass whose status write met a newer version of the object waits before it looks again.
@@ -191,7 +204,11 @@ const conflictDelay = 500 * time.Millisecond
 // conflictRecheck is how often it is looked whether somebody else's object still has the name of ours.
 const conflictRecheck = time.Minute
 
-// specOrAnnotationsChanged lets through what a person changed: our own status writes do not wake us.
-func specOrAnnotationsChanged() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+// changedByOthers lets through what somebody else changed: our own status writes do not wake us.
+func (r *Reconciler) changedByOthers() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+		predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+			server, ok := e.ObjectNew.(*v1alpha1.MCPServer)
+			return ok && r.said.differs(server)
+		}})
 }

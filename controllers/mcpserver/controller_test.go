@@ -3,9 +3,11 @@ package mcpserver
 import (
 	"context"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	dto "github.com/prometheus/client_model/go"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -255,17 +257,68 @@ func (w *world) fails() {
 // Our own status writes do not wake us; what a person writes does.
 func TestWhatWakes(t *testing.T) {
 	g := NewWithT(t)
+	reconciler := &Reconciler{}
+	reconciler.said.note(declared().Obj())
 	wakes := func(change func(*v1alpha1.MCPServer)) bool {
 		before, after := declared().Obj(), declared().Obj()
 		change(after)
-		return specOrAnnotationsChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})
+		return reconciler.changedByOthers().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})
 	}
 	g.Expect(wakes(func(s *v1alpha1.MCPServer) { s.Generation++ })).To(BeTrue())
 	g.Expect(wakes(func(s *v1alpha1.MCPServer) {
 		s.Annotations = map[string]string{v1alpha1.AnnotationReconnect: "now"}
 	})).To(BeTrue())
-	g.Expect(wakes(func(s *v1alpha1.MCPServer) { s.Status.ObservedGeneration = 1 })).To(BeFalse())
 	g.Expect(wakes(func(s *v1alpha1.MCPServer) { s.Labels = map[string]string{"a": "b"} })).To(BeFalse())
+
+	edit := func(s *v1alpha1.MCPServer) { s.Status.ObservedGeneration = 7 }
+	g.Expect(wakes(edit)).To(BeTrue(), "written by somebody else")
+	told := declared().Mutate(edit).Obj()
+	takeBack := reconciler.said.note(told)
+	g.Expect(wakes(edit)).To(BeFalse(), "written by us")
+	takeBack()
+	g.Expect(wakes(edit)).To(BeTrue(), "not written after all")
+	reconciler.said.drop(testUID)
+	g.Expect(wakes(edit)).To(BeFalse(), "an object of which nothing was said yet")
+}
+
+// A status that somebody else wrote is put right, and a second one that keeps doing it is not outshouted.
+func TestEditedStatusIsPutRight(t *testing.T) {
+	w := newWorld(t, declared().Obj())
+	w.settle(connected("echo"))
+	right := w.get().Status
+	w.Expect(right.Conditions).NotTo(BeEmpty())
+	writes := w.statusWrites
+	lie := func() {
+		server := w.get()
+		server.Status.Conditions[0].Reason = "Lie"
+		w.Expect(w.api.Status().Update(t.Context(), server)).To(Succeed())
+	}
+	for range mendBurst {
+		lie()
+		w.Expect(w.pass()).To(BeZero())
+		w.Expect(statusText(w.get())).To(Equal(statusText(&v1alpha1.MCPServer{Status: right})))
+	}
+	lie()
+	w.Expect(w.pass().RequeueAfter).To(BeNumerically("~", mendInterval, time.Second))
+	w.Expect(w.statusWrites - writes).To(Equal(mendBurst))
+	w.Expect(w.get().Status.Conditions[0].Reason).To(Equal("Lie"))
+
+	w.sessions.Set(testKey, session.Snapshot{State: session.Connecting, Settled: true}) // news is told at once
+	w.pass()
+	w.Expect(w.statusWrites - writes).To(Equal(mendBurst + 1))
+}
+
+// A namespace that is being deleted takes no new ConfigMap: that is no fault of ours, and there is nobody left to tell.
+func TestEndingNamespaceIsNoError(t *testing.T) {
+	w := newWorld(t, declared().Obj())
+	w.pass()
+	writes := w.statusWrites
+	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "fs-mcp-tools", errUnwell)
+	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	w.applyErrors = []error{ending}
+	w.Expect(w.settle(connected("echo"))).To(BeZero())
+	w.Expect(w.applies).To(Equal(1))
+	w.Expect(w.statusWrites).To(Equal(writes))
 }
 
 // blind does not see MCPServers, as a cache that has been told of a deletion.

@@ -35,6 +35,9 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	switch {
 	case errors.Is(err, errSuperseded):
 		s.requeue.RequeueAfter = conflictDelay
+	case errors.Is(err, errEnding):
+		s.restful = true // there is nobody left to tell
+		return nil
 	case errors.As(err, &refused):
 		if refused.Final || !s.stored {
 			s.stallFor(refused.Reason, refused.Message)

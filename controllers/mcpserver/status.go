@@ -2,11 +2,15 @@ package mcpserver
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
+	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -166,4 +170,86 @@ func timestamp(t time.Time) *metav1.Time {
 		return nil
 	}
 	return ptr.To(metav1.NewTime(t.Truncate(time.Second)))
+}
+
+// said is the status that this process wrote last, or found to be right, of each object. What differs from that is
+// somebody else's, and put right.
+type said struct {
+	mu      sync.Mutex
+	guarded map[types.UID]*statement
+}
+
+type statement struct {
+	text  string
+	mends *rate.Limiter
+}
+
+// Two corrections of one status may follow each other at once, then one per mendInterval: two managers that were
+// started by mistake do not outshout each other.
+const (
+	mendBurst    = 2
+	mendInterval = 10 * time.Second
+)
+
+// statusText is a status as the API server has it: with times in whole seconds.
+func statusText(server *v1alpha1.MCPServer) string {
+	text, _ := json.Marshal(server.Status) // plain data always encodes
+	return string(text)
+}
+
+// of returns what was said of an object; the caller holds the lock.
+func (s *said) of(uid types.UID) *statement {
+	if s.guarded == nil {
+		s.guarded = map[types.UID]*statement{}
+	}
+	if s.guarded[uid] == nil {
+		s.guarded[uid] = &statement{mends: rate.NewLimiter(rate.Every(mendInterval), mendBurst)}
+	}
+	return s.guarded[uid]
+}
+
+// note notes what is said of an object from now on, before it is written, as the write is heard of before it returns.
+// If it fails, it is to be taken back.
+func (s *said) note(server *v1alpha1.MCPServer) (takeBack func()) {
+	text := statusText(server)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.of(server.UID)
+	former := known.text
+	known.text = text
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		known.text = former
+	}
+}
+
+// differs tells whether the status of an object is not what was said of it.
+func (s *said) differs(server *v1alpha1.MCPServer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.guarded[server.UID]
+	return known != nil && known.text != "" && known.text != statusText(server)
+}
+
+// again is how long to wait before the status is written, if it only says once more what somebody else has changed.
+func (s *said) again(server *v1alpha1.MCPServer) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.of(server.UID)
+	if known.text != statusText(server) {
+		return 0
+	}
+	reservation := known.mends.Reserve()
+	wait := reservation.Delay()
+	if wait > 0 {
+		reservation.Cancel()
+	}
+	return wait
+}
+
+func (s *said) drop(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.guarded, uid)
 }

@@ -127,6 +127,8 @@ func (r *Reconciler) writeCatalog(
 	switch err := r.Client.Apply(ctx, config, options...); {
 	case apierrors.IsConflict(err):
 		return errSuperseded
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return errEnding
 	case err != nil:
 		return fmt.Errorf("catalog: %w", err)
 	}
@@ -136,8 +138,12 @@ func (r *Reconciler) writeCatalog(
 	return nil
 }
 
-// errSuperseded says that the ConfigMap is no longer the one that was read. The next pass reads it again.
-var errSuperseded = errors.New("catalog was changed meanwhile")
+var (
+	// errSuperseded says that the ConfigMap is no longer the one that was read. The next pass reads it again.
+	errSuperseded = errors.New("catalog was changed meanwhile")
+	// errEnding says that the namespace is being deleted, and everything in it with it.
+	errEnding = errors.New("namespace is being deleted")
+)
 
 // removeCatalog deletes the ConfigMap of an object that is gone, if it is ours and the very version that was judged to
 // be. Without a known key the object went away while nobody watched, so the API server is asked whether it really did.
