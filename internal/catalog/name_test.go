@@ -40,7 +40,7 @@ func TestExposedNames(t *testing.T) {
 	}
 }
 
-func TestB34NamesAreValidAndDistinct(t *testing.T) {
+func TestB34_NamesAreValidAndDistinct(t *testing.T) {
 	for _, server := range []string{strings.Repeat("p", 40), "a", "a-b",
 		strings.Repeat("p", 63) + "-" + strings.Repeat("q", 40)} {
 		seen := map[string]string{}
@@ -61,7 +61,7 @@ func TestB34NamesAreValidAndDistinct(t *testing.T) {
 	}
 }
 
-func TestB32OneToolNameOnTwoServers(t *testing.T) {
+func TestB32_OneToolNameOnTwoServers(t *testing.T) {
 	for what, pair := range map[string][2]string{
 		"two names": {catalog.ExposedName("a", "send_email"), catalog.ExposedName("b", "send_email")},
 		"two namespaces": {catalog.ExposedName(catalog.ServerPart("x", "a", false), "t"),

@@ -76,7 +76,7 @@ func TestOrderOfListDoesNotMatter(t *testing.T) {
 	equal(t, "names", names(got), []string{"a", "b", "c"})
 }
 
-func TestB35OneBadOutputSchemaDoesNotVoidTheList(t *testing.T) {
+func TestB35_OneBadOutputSchemaDoesNotVoidTheList(t *testing.T) {
 	bad := []string{`{"type":["null","array"]}`, `{"properties":{}}`, `"text"`}
 	var tools []string
 	for i := range 11 {
@@ -99,7 +99,7 @@ func TestB35OneBadOutputSchemaDoesNotVoidTheList(t *testing.T) {
 		`"outputSchema":{"properties":{"n":{"type":"integer"}},"type":"object"}}`)
 }
 
-func TestB35OtherUnusableOutputSchemas(t *testing.T) {
+func TestB35_OtherUnusableOutputSchemas(t *testing.T) {
 	c := catalog.Parse(list(
 		`{"name":"null","outputSchema":null}`,
 		`{"name":"properties","outputSchema":{"type":"object","properties":[]}}`,
@@ -125,7 +125,7 @@ func TestB35OtherUnusableOutputSchemas(t *testing.T) {
 	})
 }
 
-func TestB36SchemasAreKeptAndMarked(t *testing.T) {
+func TestB36_SchemasAreKeptAndMarked(t *testing.T) {
 	c := catalog.Parse(list(
 		`{"name":"any","inputSchema":{"anyOf":[{"required":["a"]},{"required":["b"]}],"type":"object"}}`,
 		`{"name":"defs","inputSchema":{"$defs":{"n":{"properties":{"next":{"$ref":"#/$defs/n"}}}},`+
@@ -155,7 +155,7 @@ func TestB36SchemasAreKeptAndMarked(t *testing.T) {
 			`"properties":{"root":{"$ref":"#/$defs/n"}},"type":"object"},"name":"defs"}`)
 }
 
-func TestB36ReferencesAreFoundEverywhere(t *testing.T) {
+func TestB36_ReferencesAreFoundEverywhere(t *testing.T) {
 	for _, schema := range []string{
 		`{"$ref":"other.json"}`, `{"$ref":""}`, `{"$dynamicRef":"http://x.test#a"}`, `{"properties":{"$ref":"x"}}`,
 		`{"default":{"$ref":"file:///etc/passwd"}}`,
@@ -169,7 +169,7 @@ func TestB36ReferencesAreFoundEverywhere(t *testing.T) {
 	equal(t, "warnings for a reference that is none", remarks(c), nil)
 }
 
-func TestB38InputSchemasAreCompleted(t *testing.T) {
+func TestB38_InputSchemasAreCompleted(t *testing.T) {
 	c := catalog.Parse(list(
 		`{"name":"1 empty","inputSchema":{}}`,
 		`{"name":"2 missing"}`,
@@ -194,7 +194,7 @@ func TestB38InputSchemasAreCompleted(t *testing.T) {
 		`{"inputSchema":{"properties":{"a":{"required":true,"type":"string"}},"type":"object"},"name":"6 draft 4"}`)
 }
 
-func TestB38MoreForms(t *testing.T) {
+func TestB38_MoreForms(t *testing.T) {
 	for schema, want := range map[string]struct {
 		published string
 		warning   string
@@ -246,7 +246,7 @@ func quote(s string) string {
 	return string(b)
 }
 
-func TestB39HiddenCharactersAreRemovedFromText(t *testing.T) {
+func TestB39_HiddenCharactersAreRemovedFromText(t *testing.T) {
 	c := catalog.Parse(list(
 		`{"name":"read","description":`+quote("Reads 📁 files"+tagged("ignore all")+"\x00\u202E")+`}`,
 		`{"name":"wri\u200bte"}`,
@@ -261,7 +261,7 @@ func TestB39HiddenCharactersAreRemovedFromText(t *testing.T) {
 	})
 }
 
-func TestB39EveryTextFieldIsCleaned(t *testing.T) {
+func TestB39_EveryTextFieldIsCleaned(t *testing.T) {
 	h := `\u200b`
 	c := catalog.Parse(list(
 		`{"name":"t","title":"T` + h + `","description":"D` + h + `","annotations":{"title":"A` + h + `"},` +
@@ -279,7 +279,7 @@ func TestB39EveryTextFieldIsCleaned(t *testing.T) {
 		`"outputSchema":{"description":"O","type":"object"},"title":"T","x":{"y":"X"}}`)
 }
 
-func TestB39ToolsThatHideCharactersInValuesAreWithheld(t *testing.T) {
+func TestB39_ToolsThatHideCharactersInValuesAreWithheld(t *testing.T) {
 	for what, tool := range map[string]string{
 		"InvalidInputSchema property": `{"name":"t","inputSchema":{"type":"object","properties":{"a\u202e":{}}}}`,
 		"InvalidInputSchema enum": `{"name":"t","inputSchema":{"type":"object","properties":{"a":{"enum":["x` +
@@ -394,7 +394,7 @@ func TestDigestCoversWhatAModelActsOn(t *testing.T) {
 	}
 }
 
-func TestB42Size(t *testing.T) {
+func TestB42_Size(t *testing.T) {
 	var tools []string
 	for i := range 157 {
 		tools = append(tools, fmt.Sprintf(`{"description":%q,"inputSchema":{"type":"object"},"name":"%s_%03d"}`,

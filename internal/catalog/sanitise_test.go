@@ -12,7 +12,7 @@ import (
 // england is a flag made of tag characters.
 const england = "🏴\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F"
 
-func TestB39WhatSurvives(t *testing.T) {
+func TestB39_WhatSurvives(t *testing.T) {
 	for _, text := range []string{
 		"", "plain", "line\n\ttab", "Ünïcödé 数据库 עברית العربية हिन्दी", "📁 😀 👍🏽", "👩‍💻 👨‍👩‍👧‍👦 👩🏽‍🚀 🏳️‍🌈 🏴‍☠️ ❤️‍🔥 🐈‍⬛ 🙂‍↔️",
 		"🇩🇪🇯🇵", england + " " + strings.Replace(england, "\U000E0065\U000E006E\U000E0067", "\U000E0073\U000E0063\U000E0074",
@@ -25,7 +25,7 @@ func TestB39WhatSurvives(t *testing.T) {
 	}
 }
 
-func TestB39WhatGoes(t *testing.T) {
+func TestB39_WhatGoes(t *testing.T) {
 	for name, c := range map[string]struct {
 		in, want string
 		removed  int

@@ -81,7 +81,7 @@ func TestServerDocumentWithoutTools(t *testing.T) {
 	equal(t, "decoded", decode(t, encode(t, d)), d)
 }
 
-func TestB40LayoutBySize(t *testing.T) {
+func TestB40_LayoutBySize(t *testing.T) {
 	overhead := len(encode(t, document(bulky(1, 0, false))).Data["catalog.json"]) + len("catalog.json")
 	fill := func(size int) catalog.Catalog {
 		var tools []string
@@ -111,14 +111,14 @@ func TestB40LayoutBySize(t *testing.T) {
 	equal(t, "decoded", decode(t, above), document(fill(catalog.MaxPlainBytes+1)))
 }
 
-func TestB40ManyTools(t *testing.T) {
+func TestB40_ManyTools(t *testing.T) {
 	c := bulky(1200, 2048, false)
 	encoded := encode(t, document(c))
 	equal(t, "encoding", encoded.Encoding, catalog.EncodingGzip)
 	equal(t, "tools", len(decode(t, encoded).Catalog.Tools), 1200)
 }
 
-func TestB40TooLargeIsRefused(t *testing.T) {
+func TestB40_TooLargeIsRefused(t *testing.T) {
 	_, err := document(bulky(1200, 1024, true)).Encode()
 	if !errors.Is(err, catalog.ErrTooLarge) || !strings.HasPrefix(err.Error(), "catalog too large: ") ||
 		!strings.HasSuffix(err.Error(), " KiB compressed, more than 900") {

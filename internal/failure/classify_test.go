@@ -212,7 +212,7 @@ func TestSameKind(t *testing.T) {
 }
 
 // B45: what a URL holds besides scheme, host and path is in nothing that is shown.
-func TestB45CredentialsInURLs(t *testing.T) {
+func TestB45_CredentialsInURLs(t *testing.T) {
 	err := error(&url.Error{
 		Op: "Post", URL: "https://u:PW9@h/mcp?api_key=QT9",
 		Err: &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("proxy said QT9 and PW9")},

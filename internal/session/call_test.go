@@ -130,7 +130,7 @@ func TestCallBeforeRunIsRefused(t *testing.T) {
 }
 
 // B13: one handshake carries 20 parallel calls on a cold session.
-func TestB13OneHandshakeForAll(t *testing.T) {
+func TestB13_OneHandshakeForAll(t *testing.T) {
 	bubble(t, gateway(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{
 			Dial: func(context.Context, int) error { <-time.After(time.Second); return nil },
@@ -192,7 +192,7 @@ func TestCallRetryAfterIsRespected(t *testing.T) {
 }
 
 // B67: a call whose outcome is not known is not sent again, unless a person said that it may be.
-func TestB67OutcomeUnknown(t *testing.T) {
+func TestB67_OutcomeUnknown(t *testing.T) {
 	exit := failing(failure.Failure{Class: failure.Transport, Reason: failure.ProcessExited, Sent: true})
 	for name, err := range map[string]error{
 		"reset": reset, "500": status(500), "502": status(502), "504": status(504), "exit": exit,
@@ -279,7 +279,7 @@ func TestRejectedCallsLeaveTheSessionUsable(t *testing.T) {
 }
 
 // B71: an answer proves health, whatever it says.
-func TestB71AnswersNeverTripTheBreaker(t *testing.T) {
+func TestB71_AnswersNeverTripTheBreaker(t *testing.T) {
 	bubble(t, gateway(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{
 			Call: func(_ context.Context, n int, _ session.Call) (session.Answer, error) {
@@ -321,7 +321,7 @@ func TestBadBodyIsThatCallOnly(t *testing.T) {
 }
 
 // B01: a forgotten session is opened anew and the call sent again, once.
-func TestB01ForgottenSessionOfACall(t *testing.T) {
+func TestB01_ForgottenSessionOfACall(t *testing.T) {
 	bubble(t, gateway(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(calling(nil, lost()))
 		r.Ensure("a", config(server))
@@ -371,7 +371,7 @@ func TestFlappingCallSessionIsPaced(t *testing.T) {
 }
 
 // B10: the token expires in the middle of a session.
-func TestB10TokenExpires(t *testing.T) {
+func TestB10_TokenExpires(t *testing.T) {
 	server := func() *sessiontest.Server { return sessiontest.NewServer(calling(nil, nil, nil, status(401))) }
 	t.Run("the Secret holds another already", func(t *testing.T) {
 		options := gateway()
@@ -492,7 +492,7 @@ func TestConfirmed401RetiresInAManager(t *testing.T) {
 }
 
 // B11: a short 429 is waited out, a long one fails the call at once and keeps others away.
-func TestB11RateLimitedCall(t *testing.T) {
+func TestB11_RateLimitedCall(t *testing.T) {
 	t.Run("short", func(t *testing.T) {
 		bubble(t, gateway(), func(t *testing.T, r *rig) {
 			server := sessiontest.NewServer(calling(told(429, "2")))
@@ -546,7 +546,7 @@ func TestB11RateLimitedCall(t *testing.T) {
 }
 
 // B69: who goes away is free at once; the connection hears of it by its context.
-func TestB69CancelledCall(t *testing.T) {
+func TestB69_CancelledCall(t *testing.T) {
 	bubble(t, gateway(), func(t *testing.T, r *rig) {
 		told := make(chan time.Duration, 1)
 		deaf := make(chan struct{})
@@ -610,7 +610,7 @@ func TestCancelledProbeIsHandedOn(t *testing.T) {
 }
 
 // B70: progress extends the deadline, but not for ever.
-func TestB70Progress(t *testing.T) {
+func TestB70_Progress(t *testing.T) {
 	progressing := func(every, total time.Duration) sessiontest.Script {
 		return sessiontest.Script{Call: func(ctx context.Context, n int, call session.Call) (session.Answer, error) {
 			for range total / every {
@@ -692,7 +692,7 @@ func TestTimeoutCountsOnlyWhenTheServerWasSilent(t *testing.T) {
 }
 
 // B73: one call at a time where a server can do no more, and one hung call holds up nobody else.
-func TestB73ParallelCalls(t *testing.T) {
+func TestB73_ParallelCalls(t *testing.T) {
 	t.Run("serial", func(t *testing.T) {
 		bubble(t, gateway(), func(t *testing.T, r *rig) {
 			var mu sync.Mutex

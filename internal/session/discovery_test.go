@@ -152,7 +152,7 @@ func TestRetryAfterIsRespectedAtConnect(t *testing.T) {
 }
 
 // B11 (at connect): a wait of hours is clamped to one, and never a strike.
-func TestB11LongRetryAfterAtConnect(t *testing.T) {
+func TestB11_LongRetryAfterAtConnect(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{Dial: func(context.Context, int) error {
 			return told(429, "86400")
@@ -182,7 +182,7 @@ func TestRateLimitWithRetryAfterZeroIsNoHotLoop(t *testing.T) {
 }
 
 // B08: credentials that are refused are not tried for ever, and the end is observed once.
-func TestB08RefusedCredentialsFor24Hours(t *testing.T) {
+func TestB08_RefusedCredentialsFor24Hours(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(dialing(status(401)))
 		cfg := config(server)
@@ -293,7 +293,7 @@ func TestOutageOfTenMinutesHealsByItself(t *testing.T) {
 }
 
 // B14: an hour of 502 costs few requests and leaves nothing behind.
-func TestB14BadGateway(t *testing.T) {
+func TestB14_BadGateway(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{})
 		r.Ensure("a", config(server))
@@ -311,7 +311,7 @@ func TestB14BadGateway(t *testing.T) {
 }
 
 // B23: a server that is not there at the start is tried like one that was lost.
-func TestB23ColdStart(t *testing.T) {
+func TestB23_ColdStart(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		missing := failing(failure.Failure{Class: failure.Transport, Reason: failure.DNSError})
 		server := sessiontest.NewServer(dialing(missing))
@@ -340,7 +340,7 @@ func TestConnectTimeout(t *testing.T) {
 }
 
 // B03: a load balancer without affinity forgets every session.
-func TestB03SessionFlapping(t *testing.T) {
+func TestB03_SessionFlapping(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{
 			List: func(context.Context, int) (*session.Listing, error) { return nil, lost() },
@@ -364,7 +364,7 @@ func TestB03SessionFlapping(t *testing.T) {
 }
 
 // B01 (discovery): one forgotten session is replaced at once, and nobody need know.
-func TestB01ForgottenSessionIsReplacedAtOnce(t *testing.T) {
+func TestB01_ForgottenSessionIsReplacedAtOnce(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{
 			Probe: func(_ context.Context, n int) error {

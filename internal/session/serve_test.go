@@ -12,7 +12,7 @@ import (
 )
 
 // B21, first run: the handshake works and the list never comes.
-func TestB21FirstListHangs(t *testing.T) {
+func TestB21_FirstListHangs(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{
 			List: func(ctx context.Context, _ int) (*session.Listing, error) { return nil, hang(ctx) },
@@ -40,7 +40,7 @@ func TestB21FirstListHangs(t *testing.T) {
 }
 
 // B21, second run: a later list hangs.
-func TestB21LaterListHangs(t *testing.T) {
+func TestB21_LaterListHangs(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{
 			List: func(ctx context.Context, n int) (*session.Listing, error) {
@@ -274,7 +274,7 @@ func TestListingIDChangesExactlyWithContent(t *testing.T) {
 }
 
 // B26: 200 notifications in a second cost two lists at most, and the last change is seen.
-func TestB26StormOfListChanged(t *testing.T) {
+func TestB26_StormOfListChanged(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		tools := []string{"old"}
 		server := sessiontest.NewServer(sessiontest.Script{
@@ -360,7 +360,7 @@ func TestRefreshOnDemand(t *testing.T) {
 }
 
 // B28: an empty list is asked again before it is believed.
-func TestB28EmptyWhileWarmingUp(t *testing.T) {
+func TestB28_EmptyWhileWarmingUp(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{})
 		server.Script(sessiontest.Script{List: func(context.Context, int) (*session.Listing, error) {
@@ -385,7 +385,7 @@ func TestB28EmptyWhileWarmingUp(t *testing.T) {
 	})
 }
 
-func TestB28EmptyIsBelievedInTheEnd(t *testing.T) {
+func TestB28_EmptyIsBelievedInTheEnd(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{})
 		r.Ensure("a", config(server))
@@ -487,7 +487,7 @@ func TestHealthProbesAreStartToStartAndSkippedWhenAlive(t *testing.T) {
 }
 
 // B57: one slow or lost answer is no transition; three in a row are.
-func TestB57UnansweredProbes(t *testing.T) {
+func TestB57_UnansweredProbes(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		var probe func(ctx context.Context, n int) error
 		server := sessiontest.NewServer(sessiontest.Script{

@@ -167,7 +167,7 @@ func TestSessionRefused(t *testing.T) { runRefused(t, agentSession, sessionRefus
 
 // A slip of the pen is refused by strict validation, as kubectl asks for it, and never without effect. Nothing that a
 // session refers to, servers apart, can stand in another namespace.
-func TestB65UnknownFieldsOfASessionAreRefused(t *testing.T) {
+func TestB65_UnknownFieldsOfASessionAreRefused(t *testing.T) {
 	for _, tc := range []struct{ spec, field string }{
 		{`server: {selector: {}}`, "spec.server"},
 		{`mcpEnabled: true`, "spec.mcpEnabled"},

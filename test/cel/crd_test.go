@@ -118,7 +118,7 @@ func messages(cases []refused, further ...string) map[string]bool {
 }
 
 // What is stored is what was sent: nothing has a default but the mark of an object that was never acted on.
-func TestB65NoFieldHasADefault(t *testing.T) {
+func TestB65_NoFieldHasADefault(t *testing.T) {
 	eachSchema(t, func(kind, path string, schema apiextensionsv1.JSONSchemaProps) {
 		if schema.Default == nil {
 			return
@@ -153,7 +153,7 @@ func TestEverythingIsBounded(t *testing.T) {
 	})
 }
 
-func TestB64NoStatusFieldIsRequired(t *testing.T) {
+func TestB64_NoStatusFieldIsRequired(t *testing.T) {
 	eachSchema(t, func(kind, path string, schema apiextensionsv1.JSONSchemaProps) {
 		ours := strings.HasPrefix(path, "status") && !strings.HasPrefix(path, "status.conditions[]")
 		if ours && len(schema.Required)+len(schema.Enum) > 0 {

@@ -45,7 +45,7 @@ func writeFile(t *testing.T, name string, text []byte) string {
 	return file
 }
 
-func TestB65KubectlDiffAfterApplyIsEmpty(t *testing.T) {
+func TestB65_KubectlDiffAfterApplyIsEmpty(t *testing.T) {
 	noSpec := agentSession(t, "manifest", `{}`)
 	unstructured.RemoveNestedField(noSpec.Object, "spec")
 	for _, tc := range []struct {

@@ -55,7 +55,7 @@ func TestNames(t *testing.T) {
 
 // A Secret of another namespace cannot be expressed: with strict validation, as kubectl asks for, the attempt is
 // refused; without, the namespace is dropped and never stored.
-func TestB51ReferencesHaveNoNamespace(t *testing.T) {
+func TestB51_ReferencesHaveNoNamespace(t *testing.T) {
 	const foreign = `{secretKeyRef: {name: gh, key: token, namespace: kube-system}}`
 	for _, tc := range []struct{ name, spec, field string }{
 		{"bearer", httpsWith(`auth: {bearer: ` + foreign + `}`), "spec.http.auth.bearer.secretKeyRef.namespace"},

@@ -18,7 +18,7 @@ const earlier = "earlier.mooring.dev"
 
 // Objects that were stored before a rule came stay usable: their status can be written and so can their labels, though
 // nobody could store them today.
-func TestB64StoredObjectsSurviveNewRules(t *testing.T) {
+func TestB64_StoredObjectsSurviveNewRules(t *testing.T) {
 	for _, tc := range []struct{ kind, plural, spec string }{
 		{"MCPServer", "mcpservers", `{http: {url: "ftp://mcp.example.com#x", headers: [{name: "a b"}]}, ` +
 			`timeouts: {connect: 5 minutes}, level: Team, tools: {allow: [""]}, calls: {maxConcurrent: 0}}`},

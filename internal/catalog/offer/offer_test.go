@@ -158,7 +158,7 @@ func TestReplacingOneSliceLeavesTheOthersBytes(t *testing.T) {
 	equal(t, "back again", publish(t, next).Encoded, publish(t, all).Encoded)
 }
 
-func TestB32ExactDuplicatesKeepTheFirst(t *testing.T) {
+func TestB32_ExactDuplicatesKeepTheFirst(t *testing.T) {
 	own := slice("x-y", tool("t"), tool("u"))
 	foreign := offer.NewSlice(offer.Server{Ref: catalog.Ref{Namespace: "x", Name: "y"}},
 		catalog.ServerPart("x", "y", true),
