@@ -63,6 +63,7 @@ func (w *world) awaitAgentCondition(name, condition, wanted string) *v1alpha1.Ag
 func (w *world) awaitServers(name string, wanted ...string) *v1alpha1.AgentSession {
 	w.t.Helper()
 	var session *v1alpha1.AgentSession
+	slices.Sort(wanted)
 	w.Eventually(func() []string {
 		session = w.agent(name)
 		return serversOf(session)
@@ -163,3 +164,6 @@ func (w *world) version(configMap string) string {
 	}
 	return object.ResourceVersion
 }
+
+// split takes a list apart that reads well in one line.
+func split(list string) []string { return strings.Split(list, ", ") }

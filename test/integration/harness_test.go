@@ -199,6 +199,7 @@ func (w *world) configMap(name string) *corev1.ConfigMap {
 // writes counts the requests of a manager that change something, by verb and resource.
 type writes struct {
 	status, configMaps, other atomic.Int64
+	offers, agents            atomic.Int64 // those of agent sessions: their ConfigMaps and their status
 	refuse                    atomic.Int64 // how many status writes are still to meet a conflict
 }
 
@@ -215,11 +216,17 @@ func (c *countingTripper) RoundTrip(request *http.Request) (*http.Response, erro
 	case request.Method == http.MethodGet, strings.Contains(path, "selfsubject"):
 	case strings.HasSuffix(path, "/status"):
 		c.status.Add(1)
+		if strings.Contains(path, "/agentsessions/") {
+			c.agents.Add(1)
+		}
 		if c.refuse.Add(-1) >= 0 {
 			return conflict(request), nil
 		}
 	case strings.Contains(path, "/configmaps"):
 		c.configMaps.Add(1)
+		if strings.HasSuffix(path, "-mcp-catalog") {
+			c.offers.Add(1)
+		}
 	default:
 		c.other.Add(1)
 	}
