@@ -26,6 +26,7 @@ var floors = map[string]int{
 	"internal/upstream":        2,
 	"internal/oauth":           2,
 	"internal/bridge":          2,
+	"internal/importer":        2,
 	"internal/gateway":         3,
 	"controllers":              4,
 	"controllers/mcpserver":    3,
@@ -37,6 +38,7 @@ var floors = map[string]int{
 var (
 	kubernetes = []string{"k8s.io/", "sigs.k8s.io/", module + "api/"}
 	sdk        = []string{"github.com/modelcontextprotocol/go-sdk"}
+	clients    = []string{"k8s.io/client-go/", "sigs.k8s.io/controller-runtime/"}
 	speakers   = []string{
 		module + "internal/upstream", module + "internal/oauth", module + "internal/bridge", module + "internal/gateway",
 	}
@@ -67,5 +69,6 @@ var promises = []promise{
 	{tree: "internal/upstream", never: kubernetes},
 	{tree: "internal/oauth", never: append(append([]string{}, sdk...), kubernetes...)},
 	{tree: "internal/bridge", never: kubernetes},
+	{tree: "internal/importer", never: append(append([]string{}, sdk...), clients...)},
 	{tree: "controllers", never: append(append([]string{}, sdk...), speakers...)},
 }

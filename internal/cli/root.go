@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mooring-dev/mooring/internal/cli/agents"
+	"github.com/mooring-dev/mooring/internal/cli/importing"
 )
 
 // Main runs the command line of this process and returns its exit status.
@@ -42,7 +43,7 @@ func newRoot(program string) *cobra.Command {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl mooring"}
 	}
 	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(), newReconnect(), newVersion(),
-		agents.Tools(&clusterFlags{}), agents.Diff(&clusterFlags{}), agents.Reload(&clusterFlags{}))
+		agents.Tools(&clusterFlags{}), agents.Diff(&clusterFlags{}), agents.Reload(&clusterFlags{}), importing.New())
 	return root
 }
 

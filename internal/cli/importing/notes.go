@@ -1,0 +1,52 @@
+package importing
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/mooring-dev/mooring/internal/importer"
+	"github.com/mooring-dev/mooring/internal/importer/credential"
+	"github.com/mooring-dev/mooring/internal/importer/manifest"
+)
+
+// tell says what there is to know about the translation.
+func tell(out io.Writer, result *importer.Result, options manifest.Options) {
+	for _, note := range result.Notes {
+		fmt.Fprintf(out, "%s\n", note)
+	}
+	stored, wanted := 0, 0
+	for _, entry := range result.Entries {
+		name := credential.Show(entry.Name)
+		if entry.Place != "" {
+			name += " (" + entry.Place + ")"
+		}
+		for _, note := range entry.Notes {
+			fmt.Fprintf(out, "%s: %s\n", name, note)
+		}
+		if entry.Secret == nil {
+			continue
+		}
+		for _, key := range entry.Secret.Keys {
+			if key.Value.IsZero() || options.Placeholders {
+				wanted++
+			} else {
+				stored++
+			}
+		}
+	}
+	fmt.Fprintf(out, "%d of %s translated", result.Translated(), count(len(result.Entries), "server"))
+	if stored > 0 {
+		fmt.Fprintf(out, "; the manifests hold %s (--secrets placeholder leaves them out)", count(stored, "credential"))
+	}
+	if wanted > 0 {
+		fmt.Fprintf(out, "; to be filled in: %s", count(wanted, "value"))
+	}
+	fmt.Fprintln(out)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,166 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/importer/credential"
+	"github.com/mooring-dev/mooring/internal/importer/jsonc"
+	"github.com/mooring-dev/mooring/internal/importer/naming"
+	"github.com/mooring-dev/mooring/internal/importer/template"
+	"github.com/mooring-dev/mooring/internal/secret"
+)
+
+// Options say how a file is read.
+type Options struct {
+	// Origin is what the file's path tells.
+	Origin Origin
+	// Namespace is that of the objects; empty leaves it to whoever applies them.
+	Namespace string
+	// Names keeps only these entries, by their names in the file or in the result. Empty keeps all.
+	Names []string
+}
+
+// Result is what a file was translated into, in the file's order.
+type Result struct {
+	Entries []*Entry
+	// Notes are about the file as a whole.
+	Notes []string
+}
+
+// Entry is one entry of the file.
+type Entry struct {
+	// Name is the entry's name in the file, and Place where it stands, if more than one place has entries.
+	Name, Place string
+	// Server is the translation, nil when the entry was left out.
+	Server *v1alpha1.MCPServer
+	// Secret holds its credentials, nil when there are none.
+	Secret *Secret
+	// Notes say what was decided, assumed or left out. They hold no value of the file.
+	Notes []string
+}
+
+// Secret is a Secret to be made.
+type Secret struct {
+	Name string
+	Keys []SecretKey
+}
+
+// SecretKey is one key of a Secret.
+type SecretKey struct {
+	Name string
+	// Value is the value that the file holds; zero when it is to be filled in.
+	Value secret.Value
+	// From says where the value comes from, in a person's words.
+	From string
+}
+
+// Translated counts the entries that have a server.
+func (r *Result) Translated() int {
+	n := 0
+	for _, entry := range r.Entries {
+		if entry.Server != nil {
+			n++
+		}
+	}
+	return n
+}
+
+var (
+	errNoServers = errors.New("no MCP servers: expected mcpServers, servers (VS Code), mcp.servers (settings), " +
+		"or the name and remotes or packages of a registry's server.json")
+	errNotObject = errors.New("no MCP servers: the text is not a JSON object")
+)
+
+// Import translates a file. An error says that the file cannot be read, or declares nothing.
+func Import(text []byte, options Options) (*Result, error) {
+	value, err := jsonc.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	root, ok := value.(*jsonc.Object)
+	if !ok {
+		return nil, errNotObject
+	}
+	result := &Result{}
+	declared := find(root, options.Origin, result)
+	if len(declared) == 0 {
+		return nil, errNoServers
+	}
+	originals := make([]naming.Original, len(declared))
+	for i, d := range declared {
+		originals[i] = naming.Original{Name: d.name, Place: d.place, Owned: d.registry}
+	}
+	names := naming.Assign(originals)
+	for i, d := range declared {
+		if wanted(options.Names, d.name, names[i]) {
+			result.Entries = append(result.Entries, d.translate(names[i], options.Namespace))
+		}
+	}
+	if len(result.Entries) == 0 {
+		return nil, fmt.Errorf("no MCP server of that name among the %d declared", len(declared))
+	}
+	return result, nil
+}
+
+func wanted(names []string, original, mapped string) bool {
+	return len(names) == 0 || slices.Contains(names, original) || slices.Contains(names, mapped)
+}
+
+// declaration is one entry before its translation.
+type declaration struct {
+	name, place string
+	fields      *jsonc.Object // nil when the entry is not an object
+	inputs      map[string]template.Input
+	provider    string
+	level       v1alpha1.Level
+	registry    bool
+}
+
+// translate never fails: an entry that cannot be translated says so.
+func (d *declaration) translate(name, namespace string) *Entry {
+	entry := &Entry{Name: d.name, Place: d.place}
+	if name != d.name {
+		entry.say("is named %s: names have at most %d of a-z, 0-9 and '-', and no two are alike", name, naming.Most)
+	}
+	server := &v1alpha1.MCPServer{}
+	server.APIVersion, server.Kind = v1alpha1.GroupVersion.String(), "MCPServer"
+	server.Namespace, server.Name = namespace, name
+	server.Spec.Level, server.Spec.Provider = d.level, d.provider
+	b := &binder{entry: entry, spec: &server.Spec, secret: &Secret{Name: name + "-mcp-credentials"}}
+	if err := d.fill(b); err != nil {
+		entry.Notes = []string{fmt.Sprintf("left out: %v", err)}
+		return entry
+	}
+	entry.Server = server
+	if len(b.secret.Keys) > 0 {
+		entry.Secret = b.secret
+	}
+	return entry
+}
+
+func (d *declaration) fill(b *binder) error {
+	if d.fields == nil {
+		return errors.New("the entry is not a JSON object")
+	}
+	for _, key := range d.fields.Twice() {
+		b.entry.say("%s stands twice; the last one counts", credential.Show(key))
+	}
+	translate := d.client
+	if d.registry {
+		translate = d.published
+	}
+	if err := translate(b); err != nil {
+		return err
+	}
+	return b.finish()
+}
+
+func (e *Entry) say(format string, arguments ...any) {
+	note := fmt.Sprintf(format, arguments...)
+	if !slices.Contains(e.Notes, note) {
+		e.Notes = append(e.Notes, note)
+	}
+}

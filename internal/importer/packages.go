@@ -1,0 +1,124 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mooring-dev/mooring/internal/importer/credential"
+	"github.com/mooring-dev/mooring/internal/importer/jsonc"
+	"github.com/mooring-dev/mooring/internal/importer/template"
+)
+
+// packaged translates a package of the registry: the command that a client would run for it.
+func packaged(b *binder, fields *jsonc.Object, kind string) error {
+	if transport := fields.Object("transport").Text("type"); transport != "" && transport != kindStdio {
+		return errors.New("it serves at a URL of its own once it runs; run it, and import that URL")
+	}
+	identifier := word(fields, "identifier", "name")
+	if identifier == "" {
+		return errors.New("it has no identifier")
+	}
+	p := &process{binder: b}
+	for _, item := range environmentOf(fields) {
+		variable := asked{binder: b, fields: item}
+		if name, value, ok := variable.named("env"); ok {
+			p.environment = append(p.environment, pair{name, value, variable.secret()})
+		}
+	}
+	command, err := command(kind, identifier, fields.Text("version"), word(fields, "runtimeHint", "runtime_hint"))
+	if err != nil {
+		return err
+	}
+	runtime := arguments(b, fields, "runtimeArguments", "runtime_arguments")
+	p.words = p.assemble(command, runtime)
+	p.words = append(p.words, arguments(b, fields, "packageArguments", "package_arguments")...)
+	return p.translate()
+}
+
+func environmentOf(fields *jsonc.Object) []any {
+	return append(fields.Array("environmentVariables"), fields.Array("environment_variables")...)
+}
+
+// command is what runs a package of a kind, with the place of its runtime's arguments before the last word.
+func command(kind, identifier, version, hint string) ([]string, error) {
+	versioned := identifier
+	if version != "" && !strings.Contains(identifier[1:], "@") {
+		versioned += "@" + version
+	}
+	switch kind {
+	case "npm":
+		if hint == "bunx" {
+			return []string{hint, versioned}, nil
+		}
+		return []string{"npx", "-y", versioned}, nil
+	case "pypi":
+		return []string{"uvx", versioned}, nil
+	case "nuget":
+		return []string{"dnx", "--yes", versioned}, nil
+	case "oci", "docker":
+		image := identifier
+		if last := image[strings.LastIndexByte(image, '/')+1:]; version != "" && !strings.ContainsAny(last, ":@") {
+			image += ":" + version
+		}
+		return []string{"docker", "run", image}, nil
+	case "mcpb":
+		return nil, errors.New("it is a bundle for a desktop (mcpb), which has no image")
+	default:
+		return nil, fmt.Errorf("packages of %s are not known", credential.Show(kind))
+	}
+}
+
+// assemble puts the runtime's arguments before the package, and tells a container its environment.
+func (p *process) assemble(command []string, runtime []template.Text) []template.Text {
+	var out []template.Text
+	last := len(command) - 1
+	given := map[string]bool{}
+	for _, word := range command[:last] {
+		out = append(out, template.Literal(word))
+		given[word] = true
+	}
+	for _, word := range runtime {
+		if literal, ok := word.Literal(); !ok || !given[literal] {
+			out = append(out, word)
+		}
+	}
+	if command[0] == "docker" {
+		for _, variable := range p.environment {
+			out = append(out, template.Literal("-e"), template.Literal(variable.name))
+		}
+	}
+	out = append(out, template.Literal(command[last]))
+	if command[0] == "dnx" {
+		out = append(out, template.Literal("--"))
+	}
+	return out
+}
+
+// arguments are words of a command line: values by their place, and flags with their values.
+func arguments(b *binder, fields *jsonc.Object, names ...string) []template.Text {
+	var out []template.Text
+	for _, name := range names {
+		for i, item := range fields.Array(name) {
+			argument := asked{binder: b, fields: item}
+			shown := fmt.Sprintf("%s[%d]", name, i)
+			flag := argument.object().Text("name")
+			hint := word(argument.object(), "valueHint", "value_hint")
+			if hint == "" {
+				hint = "argument"
+			}
+			if flag != "" {
+				hint = strings.TrimLeft(flag, "-")
+			}
+			value, ok := argument.value(hint, shown)
+			if !ok {
+				continue
+			}
+			if flag != "" {
+				out = append(out, template.Literal(flag))
+			}
+			out = append(out, value)
+		}
+	}
+	return out
+}

@@ -1,0 +1,204 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/importer/credential"
+	"github.com/mooring-dev/mooring/internal/importer/jsonc"
+	"github.com/mooring-dev/mooring/internal/importer/template"
+)
+
+// published translates a registry's server.json. Its remotes and packages are ways to the same server: the first that
+// can be translated is taken, remotes before packages and streamable HTTP before SSE.
+func (d *declaration) published(b *binder) error {
+	b.spec.Notes = line(d.fields.Text("description"), mostNotes)
+	if status := d.fields.Text("status"); status != "" && status != "active" {
+		b.say("its status is %s", credential.Show(status))
+	}
+	ways := waysTo(d.fields)
+	start := len(b.entry.Notes)
+	spec, failures := *b.spec, []string{}
+	for i, way := range ways {
+		err := way.translate(b)
+		if err == nil {
+			for _, failure := range failures {
+				b.say("%s", failure)
+			}
+			for _, other := range ways[i+1:] {
+				b.say("%s is another way to it, and left aside", other.shown)
+			}
+			return nil
+		}
+		failures = append(failures, fmt.Sprintf("%s is left aside: %v", way.shown, err))
+		*b.spec, b.secret.Keys, b.variables, b.marks = spec, nil, nil, 0
+		b.entry.Notes = b.entry.Notes[:start]
+	}
+	if len(failures) == 0 {
+		return errors.New("it has no remotes and no packages")
+	}
+	return errors.New(strings.Join(failures, "; "))
+}
+
+// way is one way to a server.
+type way struct {
+	shown     string
+	rank      int
+	translate func(b *binder) error
+}
+
+func waysTo(fields *jsonc.Object) []way {
+	var out []way
+	for i, item := range fields.Array("remotes") {
+		remote, _ := item.(*jsonc.Object)
+		kind := word(remote, "type", "transport_type")
+		w := way{shown: fmt.Sprintf("remotes[%d] (%s)", i, credential.Show(kind)), rank: 1}
+		if kinds[plainKind(kind)] == kindHTTP {
+			w.rank = 0
+		}
+		w.translate = func(b *binder) error { return remotely(b, remote, kind) }
+		out = append(out, w)
+	}
+	for i, item := range fields.Array("packages") {
+		pack, _ := item.(*jsonc.Object)
+		kind := word(pack, "registryType", "registry_type", "registry_name")
+		out = append(out, way{
+			shown: fmt.Sprintf("packages[%d] (%s)", i, credential.Show(kind)), rank: 2,
+			translate: func(b *binder) error { return packaged(b, pack, kind) },
+		})
+	}
+	slices.SortStableFunc(out, func(a, b way) int { return a.rank - b.rank })
+	return out
+}
+
+// word returns the first of these fields that is a text: the registry's names had underscores once.
+func word(fields *jsonc.Object, names ...string) string {
+	for _, name := range names {
+		if text := fields.Text(name); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func remotely(b *binder, fields *jsonc.Object, kind string) error {
+	r := &remote{binder: b}
+	switch kinds[plainKind(kind)] {
+	case kindHTTP:
+		r.protocol = v1alpha1.ProtocolStreamableHTTP
+	case kindSSE:
+		if kind != "" {
+			r.protocol = v1alpha1.ProtocolSSE
+		}
+	default:
+		return errors.New("its type is no transport of Mooring")
+	}
+	r.url = curly(fields.Text("url"), fields.Object("variables"))
+	for _, item := range fields.Array("headers") {
+		header := asked{binder: b, fields: item}
+		if name, value, ok := header.named("header"); ok {
+			r.headers = append(r.headers, pair{name, value, header.secret()})
+		}
+	}
+	return r.translate()
+}
+
+// asked is an input of the registry: a value, or what to ask a person for.
+type asked struct {
+	*binder
+	fields any
+}
+
+func (a asked) object() *jsonc.Object {
+	fields, _ := a.fields.(*jsonc.Object)
+	return fields
+}
+
+func (a asked) flag(names ...string) bool {
+	for _, name := range names {
+		if set, _ := a.object().Lookup(name); set == true {
+			return true
+		}
+	}
+	return false
+}
+
+func (a asked) secret() bool   { return a.flag("isSecret", "is_secret") }
+func (a asked) required() bool { return a.flag("isRequired", "is_required") }
+
+// named returns a header or a variable. One that is optional and has no value is left out.
+func (a asked) named(what string) (name string, value template.Text, ok bool) {
+	name = a.object().Text("name")
+	if name == "" {
+		return "", nil, false
+	}
+	value, ok = a.value(name, what+" "+credential.Show(name))
+	return name, value, ok
+}
+
+// value returns what is given, or a reference that asks for it.
+func (a asked) value(name, shown string) (template.Text, bool) {
+	if given, ok := scalarOf(a.object(), "value"); ok {
+		return a.sealed(curly(given, a.object().Object("variables")), name, shown), true
+	}
+	if standard, ok := scalarOf(a.object(), "default"); ok {
+		return a.sealed(template.Literal(standard), name, shown), true
+	}
+	if !a.required() {
+		a.say("%s is optional and left out", shown)
+		return nil, false
+	}
+	return template.Text{{Ref: a.reference(name, shown)}}, true
+}
+
+// sealed makes a secret of a literal that is declared one.
+func (a asked) sealed(t template.Text, name, shown string) template.Text {
+	literal, ok := t.Literal()
+	if !ok || !a.secret() || literal == "" {
+		return t
+	}
+	ref := a.reference(name, shown)
+	ref.Fallback, ref.Given = literal, true
+	return template.Text{{Ref: ref}}
+}
+
+func (a asked) reference(name, shown string) *template.Reference {
+	return &template.Reference{
+		Name: name, Shown: shown, Secret: a.secret(), Prompt: line(a.object().Text("description"), mostPrompt),
+	}
+}
+
+func scalarOf(fields *jsonc.Object, name string) (string, bool) {
+	member, _ := fields.Lookup(name)
+	return scalar(member)
+}
+
+// curly takes {name} out of a text where variables declares the name; what else stands in braces stays.
+func curly(raw string, variables *jsonc.Object) template.Text {
+	var out template.Text
+	for {
+		start := strings.IndexByte(raw, '{')
+		length := strings.IndexByte(raw[max(start, 0):], '}')
+		if start < 0 || length < 0 {
+			return out.Append(template.Literal(raw)...)
+		}
+		name := raw[start+1 : start+length]
+		fields, declared := variables.Lookup(name)
+		if !declared {
+			out, raw = out.Append(template.Literal(raw[:start+1])...), raw[start+1:]
+			continue
+		}
+		variable := asked{fields: fields}
+		ref := variable.reference(name, "{"+credential.Show(name)+"}")
+		for _, field := range []string{"value", "default"} {
+			if standard, ok := scalarOf(variable.object(), field); ok && !ref.Given {
+				ref.Fallback, ref.Given = standard, true
+			}
+		}
+		out = out.Append(template.Literal(raw[:start])...).Append(template.Part{Ref: ref})
+		raw = raw[start+length+1:]
+	}
+}

@@ -1,0 +1,213 @@
+package importer
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/importer/credential"
+	"github.com/mooring-dev/mooring/internal/importer/template"
+)
+
+// remote is a server at a URL, under translation.
+type remote struct {
+	*binder
+	url      template.Text
+	headers  []pair
+	protocol v1alpha1.HTTPProtocol
+	basic    string // user-info of the URL, as an Authorization header has it
+}
+
+// pair is a header, or a variable of an environment, as the file has it.
+type pair struct {
+	name  string
+	value template.Text
+	// secret says that the file declares it one.
+	secret bool
+}
+
+func (r *remote) translate() error {
+	r.spec.HTTP = &v1alpha1.HTTPTransport{Protocol: r.protocol}
+	if err := r.address(); err != nil {
+		return err
+	}
+	r.bindHeaders()
+	return r.travelsSafely()
+}
+
+var (
+	hostForm = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\.?|\[[0-9A-Fa-f:.]+\])` +
+		`(?::(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`)
+	// nearby are hosts to which credentials may travel over plain http, as the API has it.
+	nearby = regexp.MustCompile(`(?i)^http://(localhost|127[.][0-9]+[.][0-9]+[.][0-9]+|\[::1\]|` +
+		`([a-z0-9-]+[.])+svc([.]cluster[.]local)?[.]?)(:[0-9]+)?([/?]|$)`)
+	loopback = regexp.MustCompile(`(?i)^(localhost|127[.][0-9.]+|\[::1\]|host[.]docker[.]internal)(:[0-9]+)?$`)
+	notPlain = regexp.MustCompile(`[^!-~]`)
+)
+
+// mostURL is the most characters that a URL may have.
+const mostURL = 2048
+
+// address translates the URL.
+func (r *remote) address() error {
+	whole, _, fragment := r.settle(r.url).Trim().Cut("#")
+	if fragment {
+		r.say("the fragment of url is left out: a server never sees it")
+	}
+	if len(whole) > 2*mostVariables+1 {
+		return fmt.Errorf("it needs more than %d variables", mostVariables)
+	}
+	before, query, hasQuery := whole.Cut("?")
+	origin, path, err := r.origin(before)
+	if err != nil {
+		return err
+	}
+	address := origin + r.path(path)
+	if hasQuery {
+		pairs, err := r.query(query)
+		if err != nil {
+			return err
+		}
+		if len(pairs) > 0 {
+			address += "?" + strings.Join(pairs, "&")
+		}
+	}
+	if _, err := url.ParseRequestURI(address); err != nil || len(address) > mostURL {
+		return fmt.Errorf("its url is not valid, or has more than %d characters", mostURL)
+	}
+	r.spec.HTTP.URL = address
+	return nil
+}
+
+// noVariable is why a reference cannot be translated in a url's beginning.
+const noVariable = "which the file does not tell, and no variable may stand there"
+
+// scheme takes https:// or http:// off the front. No variable may stand there.
+func (r *remote) scheme(t template.Text) (name string, rest template.Text, err error) {
+	before, rest, found := t.Cut("://")
+	name, literal := before.Literal()
+	switch name = strings.ToLower(name); {
+	case !literal:
+		return "", nil, fmt.Errorf("its url begins with %s, %s", before.References(), noVariable)
+	case !found:
+		return "", nil, errors.New("its url has no scheme such as https://")
+	case name != "https" && name != "http":
+		return "", nil, fmt.Errorf("its url begins with %s://; Mooring reaches servers by https and http",
+			credential.Show(name))
+	default:
+		return name + "://", rest, nil
+	}
+}
+
+// origin is scheme://host:port, and the path behind it. No variable may stand in it.
+func (r *remote) origin(before template.Text) (string, template.Text, error) {
+	scheme, rest, err := r.scheme(before)
+	if err != nil {
+		return "", nil, err
+	}
+	authority, path, slash := rest.Cut("/")
+	if slash {
+		path = template.Join(template.Literal("/"), path)
+	}
+	host, ok := authority.Literal()
+	if !ok {
+		return "", nil, fmt.Errorf("the host of its url has %s, %s", authority.References(), noVariable)
+	}
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		r.userInfo(host[:at])
+		host = host[at+1:]
+	}
+	if !hostForm.MatchString(host) {
+		return "", nil, errors.New("the host of its url is not valid")
+	}
+	if loopback.MatchString(host) {
+		r.say("url leads to the machine itself: in a cluster that is the manager's own pod")
+	}
+	return scheme + host, path, nil
+}
+
+// userInfo makes a header of user:password@, as clients do.
+func (r *remote) userInfo(info string) {
+	decoded, err := url.PathUnescape(info)
+	if err != nil {
+		decoded = info
+	}
+	r.basic = "Basic " + base64.StdEncoding.EncodeToString([]byte(decoded))
+}
+
+// path translates what begins with the first slash, if anything does. A segment that looks drawn at random is a
+// credential.
+func (r *remote) path(t template.Text) string {
+	var out strings.Builder
+	for _, segment := range t.Split("/")[1:] {
+		out.WriteString("/" + r.piece(segment, spot{"a part of the path of url", "url-path"}, url.PathUnescape))
+	}
+	return out.String()
+}
+
+// piece translates a part of the path or the query. Values of Secrets are escaped when they are put there, so they are
+// kept unescaped.
+func (r *remote) piece(t template.Text, at spot, unescape func(string) (string, error)) string {
+	if literal, ok := t.Literal(); ok && credential.Looks(literal) {
+		if plain, err := unescape(literal); err == nil {
+			t = template.Literal(plain)
+		}
+	}
+	return notPlain.ReplaceAllStringFunc(r.inline(t, at, false), url.PathEscape)
+}
+
+// query translates key=value pairs. A value whose key speaks of a credential must be one variable and nothing else.
+func (r *remote) query(t template.Text) ([]string, error) {
+	var pairs []string
+	for _, pair := range t.Split("&") {
+		key, content, _ := pair.Cut("=")
+		name, ok := key.Literal()
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("a key of its url's query has %s; variables may stand in values alone", key.References())
+		case name == "" && len(content) == 0:
+			continue
+		}
+		name = notPlain.ReplaceAllStringFunc(name, url.QueryEscape)
+		at := spot{"query parameter " + credential.Show(name) + " of url", keyName(name)}
+		switch known, isKnown := content.Known(); {
+		case !credential.QueryKey.MatchString(name):
+			written := name
+			if _, _, has := pair.Cut("="); has {
+				written += "=" + r.piece(content, at, url.QueryUnescape)
+			}
+			pairs = append(pairs, written)
+		case isKnown && strings.TrimSpace(known) == "":
+			r.say("%s is left out: it is empty", at.shown)
+		default:
+			if literal, ok := content.Literal(); ok {
+				if plain, err := url.QueryUnescape(literal); err == nil {
+					content = template.Literal(plain)
+				}
+			}
+			pairs = append(pairs, name+"="+r.variable(r.whole(content, at)))
+		}
+	}
+	return pairs, nil
+}
+
+// travelsSafely refuses what the API would: a credential over plain http to a host that is not near.
+func (r *remote) travelsSafely() error {
+	http := r.spec.HTTP
+	if !strings.HasPrefix(http.URL, "http://") || nearby.MatchString(http.URL) {
+		return nil
+	}
+	sends, varies := http.Auth != nil, strings.Contains(http.URL, "$(")
+	for _, h := range http.Headers {
+		sends = sends || h.ValueFrom != nil
+		varies = varies || strings.Contains(h.Value, "$(")
+	}
+	if sends || varies && len(r.spec.Variables) > 0 {
+		return errors.New("it would send a credential over plain http: give it an https url, or one that ends in .svc")
+	}
+	return nil
+}
