@@ -633,7 +633,7 @@ func TestDialHasItsOwnBound(t *testing.T) {
 					return ctx.Err()
 				}})
 				r.Ensure("a", session.Config{Dialer: test.wrap(server)})
-				time.Sleep(2 * time.Minute)
+				r.after(2 * time.Minute)
 				if took != test.took {
 					t.Errorf("the first dial was given %v, want %v", took, test.took)
 				}
