@@ -217,6 +217,10 @@ func (e *errand) send(ln *line, permit breaker.Permit, leave func()) (Answer, ve
 		ln.give(leave)
 		return Answer{}, e.notDialled(ln, permit)
 	}
+	if lost := ln.link.ended(); lost != nil {
+		ln.give(leave)
+		return Answer{}, e.notSent(ln, permit, failureOf(lost))
+	}
 	answer, err := e.request(ln, leave)
 	if err == nil {
 		e.srv.answered(permit)

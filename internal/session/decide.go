@@ -105,6 +105,16 @@ func (e *errand) notDialled(ln *line, permit breaker.Permit) verdict {
 	return e.again(f)
 }
 
+// notSent is the verdict where the line was lost before the call was sent over it, and its owner has yet to notice.
+func (e *errand) notSent(ln *line, permit breaker.Permit, f failure.Failure) verdict {
+	if f.Class == failure.SessionLost {
+		return e.forgotten(ln, permit, f)
+	}
+	f.Phase, f.Sent = failure.Call, false
+	e.srv.failed(ln, permit, f)
+	return e.again(f)
+}
+
 // limited is the verdict of a 429 or a 503 with Retry-After: the server is left alone for the time told, and the
 // call waits for that if it is short and the call may be sent again.
 func (e *errand) limited(permit breaker.Permit, f failure.Failure) verdict {
