@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -191,7 +192,7 @@ func (o *OldSSE) Exchange(ctx context.Context, r *Request) (rpc.Message, error) 
 }
 
 func (o *OldSSE) exchange(ctx context.Context, r *Request) (rpc.Message, error) {
-	ctx, _, cancel := o.bind(ctx)
+	waiting, _, cancel := o.bind(ctx)
 	defer cancel()
 	w := &waiter{request: r, done: make(chan outcome, 1)}
 	o.mu.Lock()
@@ -204,17 +205,39 @@ func (o *OldSSE) exchange(ctx context.Context, r *Request) (rpc.Message, error) 
 		return rpc.Message{}, gone(r.Phase)
 	}
 	defer o.forget(r.ID)
-	// The response may come before the POST is acknowledged, and some servers acknowledge it last.
-	o.run(func() {
-		if err := o.post(ctx, r.Phase, rpc.Request(r.ID, r.Method, r.Params)); err != nil {
+	let := o.send(ctx, r)
+	select {
+	case out := <-w.done:
+		let()
+		return out.message, out.err
+	case <-waiting.Done():
+		return rpc.Message{}, shield.Ended(waiting, r.Phase, true, "")
+	}
+}
+
+// send posts a request. The response may come before the POST is acknowledged, and some servers acknowledge it last:
+// let leaves it to end by itself then, for to cut it would be to cut what its connection may by now be used for.
+func (o *OldSSE) send(ctx context.Context, r *Request) (let func()) {
+	posting, free, cancel := o.bind(ctx)
+	done := make(chan struct{})
+	started := o.run(func() {
+		defer close(done)
+		defer cancel()
+		if err := o.post(posting, r.Phase, rpc.Request(r.ID, r.Method, r.Params)); err != nil {
 			o.settle(r.ID, outcome{err: err})
 		}
 	})
-	select {
-	case out := <-w.done:
-		return out.message, out.err
-	case <-ctx.Done():
-		return rpc.Message{}, shield.Ended(ctx, r.Phase, true, "")
+	if !started {
+		cancel()
+		return func() {}
+	}
+	return func() {
+		free()
+		select {
+		case <-done:
+		default:
+			time.AfterFunc(replyTimeout, cancel)
+		}
 	}
 }
 
