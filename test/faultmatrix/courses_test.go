@@ -128,7 +128,7 @@ func (s *stage) live() {
 		s.beside("the call to the same server over another session", main, s.fake, "b")
 		streams = 2
 	}
-	s.fake.Await(s.t, func(st mcpfake.Stats) bool { return st.Streams == streams })
+	s.awaits(s.fake, func(st mcpfake.Stats) bool { return st.Streams == streams })
 	s.hurried()
 	s.ensure()
 	s.forget()
@@ -174,6 +174,7 @@ func (s *stage) callTool() want {
 		s.beside("another call over the same session", main, s.fake, "a")
 	}
 	s.beside("the call to the same server over another session", main, s.fake, "b")
+	s.awaits(s.fake, func(st mcpfake.Stats) bool { return st.Streams == 2 }) // their first words count as signs of life
 	s.hurried()
 	config := s.config(s.fake, s.host, s.timeouts)
 	s.forget()
@@ -204,11 +205,11 @@ func (s *stage) theCall() error {
 	running := s.fake.Stats().InFlight
 	done := make(chan error, 1)
 	go func() { done <- s.call(ctx, main, "a", "slow") }()
-	s.fake.Await(s.t, func(st mcpfake.Stats) bool { return st.InFlight > running })
+	s.awaits(s.fake, func(st mcpfake.Stats) bool { return st.InFlight > running })
 	leave()
 	err := <-done
 	if s.at.era != modern {
-		s.fake.AwaitCount(s.t, "notifications/cancelled", 1)
+		s.awaits(s.fake, func(st mcpfake.Stats) bool { return st.Phase(mcpfake.Cancelled) == 1 })
 	}
 	return err
 }

@@ -96,13 +96,39 @@ func labelled(ctx context.Context, cell string, f func(context.Context)) {
 	pprof.Do(ctx, pprof.Labels("cell", cell), f)
 }
 
-// goroutinesOf returns the stacks of the goroutines that came of a cell, but for the present one.
-func goroutinesOf(cell string) string {
+// census lists the goroutines of the process with their labels. It stops the world, so cells share what is taken at
+// most once in a while.
+var census struct {
+	mu     sync.Mutex
+	taken  time.Time
+	stacks []string
+}
+
+const censusEvery = 200 * time.Millisecond
+
+// goroutines returns the stacks of all goroutines, as they are after the call.
+func goroutines() []string {
+	asked := time.Now()
+	census.mu.Lock()
+	defer census.mu.Unlock()
+	if census.taken.After(asked) {
+		return census.stacks
+	}
+	timer := time.NewTimer(censusEvery - time.Since(census.taken))
+	defer timer.Stop()
+	<-timer.C
+	census.taken = time.Now()
 	var all bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&all, 1) // to memory
+	census.stacks = strings.Split(all.String(), "\n\n")
+	return census.stacks
+}
+
+// goroutinesOf returns the stacks of the goroutines that came of a cell.
+func goroutinesOf(cell string) string {
 	mark := `"cell":` + strconv.Quote(cell)
 	var left []string
-	for stack := range strings.SplitSeq(all.String(), "\n\n") {
+	for _, stack := range goroutines() {
 		if strings.Contains(stack, mark) {
 			left = append(left, stack)
 		}

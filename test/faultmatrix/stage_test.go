@@ -30,10 +30,10 @@ const (
 
 const (
 	// patience is how long what must happen may take on a busy machine.
-	patience = 45 * time.Second
-	// ample is a timeout that is not what the cell is about, brief one that is.
-	ample = 20 * time.Second
-	brief = 1200 * time.Millisecond
+	patience = 3 * time.Minute
+	// ample is a timeout that is not what the cell is about, brief one that is: long enough for the request to be sent.
+	ample = 10 * time.Minute
+	brief = 4 * time.Second
 	// cooldown is long enough to be told from the delays of a round, and is never waited for.
 	cooldown = 30 * time.Second
 	// probeEvery makes a session idle for long.
@@ -91,7 +91,7 @@ func (s *stage) begin(discover bool) {
 	s.trap = netfault.NewTrap(s.t)
 	s.eras = upstream.NewEraMemory()
 	s.changed = make(chan struct{}, 1)
-	s.timeouts = session.Timeouts{Connect: ample, List: ample, Call: patience, CallMax: patience}
+	s.timeouts = session.Timeouts{Connect: ample, List: ample, Call: ample, CallMax: ample}
 	policy, err := egress.NewPolicy(egress.Options{AllowLoopback: true})
 	if err != nil {
 		s.t.Fatal(err)
@@ -103,7 +103,7 @@ func (s *stage) begin(discover bool) {
 	}
 	s.sup = session.New(session.Options{
 		Discover: discover, Notify: func(session.Key) { s.signal() }, Observe: s.observe,
-		Rand: func() float64 { return 0 }, DrainTimeout: ample,
+		Rand: func() float64 { return 0 }, DrainTimeout: patience,
 	})
 }
 
@@ -130,7 +130,7 @@ func (s *stage) observe(e session.Event) {
 	case e.Key == main:
 		s.events = append(s.events, e)
 	case e.Kind == session.Failed, e.Kind == session.Rebuilt, e.Kind == session.Disposed:
-		s.strange = append(s.strange, fmt.Sprintf("the healthy server: %s %s", e.Kind, e.Failure.Reason))
+		s.strange = append(s.strange, fmt.Sprintf("the healthy server: %s %+v", e.Kind, e.Failure))
 	}
 }
 
@@ -284,7 +284,17 @@ func (s *stage) beside(name string, key session.Key, fake *mcpfake.Server, over 
 	b := bystander{name: name, done: make(chan error, 1)}
 	s.bystanders = append(s.bystanders, b)
 	go func() { b.done <- s.call(s.ctx, key, over, "slow") }()
-	fake.Await(s.t, func(st mcpfake.Stats) bool { return st.InFlight > running })
+	s.awaits(fake, func(st mcpfake.Stats) bool { return st.InFlight > running })
+}
+
+// awaits waits for a condition on what a server saw.
+func (s *stage) awaits(fake *mcpfake.Server, cond func(mcpfake.Stats) bool) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	if err := fake.AwaitContext(ctx, cond); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // settle waits for a session that is connected, listed and has its stream.
@@ -448,7 +458,7 @@ func (s *stage) paced(hits []mcpfake.Request) {
 func (s *stage) heal(discovery bool) {
 	s.t.Helper()
 	s.disarm()
-	s.timeouts = session.Timeouts{Connect: ample, List: ample, Call: patience, CallMax: patience}
+	s.timeouts = session.Timeouts{Connect: ample, List: ample, Call: ample, CallMax: ample}
 	s.ensure()
 	if shot := s.shot(); opened(shot) || s.want.fate == quarantined || s.want.fate == putOff {
 		s.wake()
@@ -525,12 +535,12 @@ func (s *stage) undisturbed() {
 func (s *stage) nothingLeft() {
 	s.t.Helper()
 	var left string
-	if !soon(5*time.Second, func() bool { left = goroutinesOf(s.at.String()); return left == "" }) {
+	if !soon(patience, func() bool { left = goroutinesOf(s.at.String()); return left == "" }) {
 		s.t.Errorf("goroutines are left:\n%s", left)
 	}
 	for _, fake := range []*mcpfake.Server{s.fake, s.other} {
 		held := 0
-		if !soon(5*time.Second, func() bool { held, _ = socketsTo(fake.HostPort()); return held == 0 }) {
+		if !soon(patience, func() bool { held, _ = socketsTo(fake.HostPort()); return held == 0 }) {
 			s.t.Errorf("%d sockets are left", held)
 		}
 	}

@@ -8,19 +8,21 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream"
 	"github.com/mooring-dev/mooring/test/mcpfake"
 )
 
 // watched is a dialer whose tries are noted where they fail. The other server's are not: it has no faults.
-func (s *stage) watched(fake *mcpfake.Server, dialer session.Dialer) session.Dialer {
+func (s *stage) watched(fake *mcpfake.Server, dialer *upstream.Dialer) session.Dialer {
 	if fake != s.fake {
 		return dialer
 	}
 	return &watchedDialer{Dialer: dialer, stage: s}
 }
 
+// watchedDialer bounds itself as the dialer does that it watches.
 type watchedDialer struct {
-	session.Dialer
+	*upstream.Dialer
 	stage *stage
 }
 
