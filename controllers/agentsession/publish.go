@@ -81,6 +81,7 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, d draft) error {
 		if err := r.read(ctx, s, r.Live); err != nil {
 			return err
 		}
+		s.document = nil // what lost its label is written again, with it
 	}
 	if s.stored.foreign {
 		return errForeign

@@ -60,6 +60,29 @@ func TestSeedRule6_OneSliceIsReplaced(t *testing.T) {
 	})
 }
 
+// Seed rule: tools are named mcp_<server>_<tool>, and one that is deferred is the same tool as when it is live.
+func TestSeedRule7_DeferredToolsAreTheSameTools(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("git-hub").Obj())
+		w.late("git-hub", "search_code", "search code")
+		w.pass()
+		w.advance(quarter)
+		w.Expect(w.servers()).To(Equal("git-hub Deferred 2"))
+		deferred := w.entries()
+		w.Expect(deferred).To(HaveKey("mcp_git-hub_search_code"))
+		w.Expect(deferred).To(HaveKey(catalog.ExposedName("git-hub", "search code")))
+		w.up("git-hub", "search_code", "search code")
+		w.pass()
+		w.advance(time.Minute)
+		w.Expect(w.servers()).To(Equal("git-hub Connected 2"))
+		w.Expect(w.entries()).To(Equal(deferred))
+		for name, route := range w.document().Routes() {
+			w.Expect(catalog.ExposedName("git-hub", route.RawName)).To(Equal(name))
+			w.Expect(route.UID).To(Equal("uid-git-hub"))
+		}
+	})
+}
+
 // Writes of one ConfigMap are drawn from a bucket; what takes tools away is never delayed.
 func TestWritesAreDrawnFromABucket(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {
@@ -289,6 +312,13 @@ func TestDamagedConfigMapIsPutRight(t *testing.T) {
 		w.Expect(w.api.Delete(t.Context(), w.configMap())).To(Succeed())
 		w.pass()
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		object = w.configMap()
+		object.Labels = nil
+		w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
+		w.pass()
+		w.Expect(w.configMap().Labels).To(Equal(map[string]string{
+			v1alpha1.LabelManagedBy: "mooring", v1alpha1.LabelComponent: "session-catalog", v1alpha1.LabelSession: "coder",
+		}))
 		object = w.configMap()
 		delete(object.Data, catalog.MCPKey)
 		w.Expect(w.api.Update(t.Context(), object)).To(Succeed())

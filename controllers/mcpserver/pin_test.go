@@ -72,7 +72,8 @@ func TestPinTrustOnFirstUse(t *testing.T) {
 		w.Expect(w.offered()).To(Equal("a"))
 		w.Expect(w.drift()).To(Equal(v1alpha1.ReasonToolsChanged))
 		w.Expect(message(changed, v1alpha1.ConditionToolsDrifted)).To(Equal("withheld, because not as approved: " +
-			"b (changed), c (added); look at them, and approve them by setting spec.tools.approvedDigest to status.catalog.digest"))
+			"b (changed), c (added); look at them, and approve them by setting spec.tools.approvedDigest to " +
+			"status.catalog.digest"))
 		w.Expect(changed.Status.Catalog.PinnedDigest).To(Equal(first))
 		w.Expect(*changed.Status.Catalog.ToolCount).To(BeEquivalentTo(1))
 		w.Expect(standing(changed)[v1alpha1.ConditionReady]).To(Equal("True Ready"))

@@ -58,7 +58,8 @@ func TestOneChangedToolIsOneWrite(t *testing.T) {
 		w.awaitAgent(name, "True AllServersAvailable")
 	}
 	fakes[3].Await(t, func(s mcpfake.Stats) bool { return s.Streams == 1 })
-	before, untouched, writes := slicesOf(w.mustOffer("all")), w.version("none-mcp-catalog"), w.manager.writes.offers.Load()
+	before, untouched := slicesOf(w.mustOffer("all")), w.version("none-mcp-catalog")
+	writes := w.manager.writes.offers.Load()
 	changed := time.Now()
 	fakes[3].SetTools(mcpfake.RawTool(`{"name":"t-0","title":"new","inputSchema":{"type":"object"}}`), tools("t", 2)[1])
 	fakes[3].NotifyListChanged()
@@ -157,7 +158,8 @@ func TestB32_B34_ExposedNames(t *testing.T) {
 		}
 		return out
 	}
-	first, second := mcpfake.New(t, mcpfake.WithTools(list(raw...)...)), mcpfake.New(t, mcpfake.WithTools(list("send_email")...))
+	first := mcpfake.New(t, mcpfake.WithTools(list(raw...)...))
+	second := mcpfake.New(t, mcpfake.WithTools(list("send_email")...))
 	w.apply(builder.MCPServer(long).URL(first.URL()).Obj(), builder.MCPServer("mail").URL(second.URL()).Obj(),
 		builder.AgentSession("coder").Obj())
 	w.awaitAgent("coder", "True AllServersAvailable")
@@ -342,4 +344,54 @@ func TestAgentSessionNameConflictAndTakeover(t *testing.T) {
 
 	w.Expect(admin.Delete(w.ctx, w.agent("lasting"))).To(Succeed())
 	w.Eventually(func() bool { return w.configMap("lasting-mcp-catalog") == nil }).Should(BeTrue())
+}
+
+// Catalogs of every size reach agents, or are refused with a condition and no loop of writes.
+func TestB40_SizesOfCatalogs(t *testing.T) {
+	w := newWorld(t)
+	var many []mcpfake.Tool
+	for i := range 1200 {
+		many = append(many, mcpfake.RawTool(fmt.Sprintf(
+			`{"name":"t-%d","description":%q,"inputSchema":{"type":"object"}}`, i, strings.Repeat("word ", 400))))
+	}
+	heavy := mcpfake.RawTool(fmt.Sprintf(
+		`{"name":"heavy","description":%q,"inputSchema":{"type":"object"}}`, strings.Repeat("x", 300<<10)))
+	fake := mcpfake.New(t, mcpfake.WithTools(many...), mcpfake.WithPageSize(100), mcpfake.WithRecordLimit(5))
+	one := mcpfake.New(t, mcpfake.WithTools(heavy, tools("light", 1)[0]))
+	w.apply(builder.MCPServer("many").URL(fake.URL()).Obj(), builder.MCPServer("heavy").URL(one.URL()).Obj(),
+		builder.AgentSession("coder").Obj())
+	session := w.awaitAgent("coder", "True AllServersAvailable")
+	w.Expect(session.Status.Catalog.Encoding).To(Equal(v1alpha1.EncodingGzip))
+	w.Expect(serversOf(session)).To(Equal([]string{"heavy Connected 1", "many Connected 1200"}))
+	withheld := w.get("heavy").Status.Warnings
+	w.Expect(withheld).To(HaveLen(1))
+	w.Expect(withheld[0].Type + " " + withheld[0].Tool).To(Equal("ToolTooLarge heavy"))
+
+	fake.Await(t, func(s mcpfake.Stats) bool { return s.Streams == 1 })
+	versions := []string{w.version("coder-mcp-catalog"), w.version("many-mcp-tools")}
+	fake.SetTools(noise(0, 20<<20)...)
+	fake.NotifyListChanged()
+	w.await("many", v1alpha1.ConditionCatalogPublished, "False CatalogTooLarge")
+	w.Expect(says(w.get("many"), v1alpha1.ConditionReady)).To(Equal("True Ready"), "the last good one is kept")
+	writes := w.manager.writes.configMaps.Load()
+	w.Consistently(func() []string {
+		return []string{w.version("coder-mcp-catalog"), w.version("many-mcp-tools")}
+	}, 5*time.Second).Should(Equal(versions))
+	w.Expect(w.manager.writes.configMaps.Load()).To(Equal(writes), "no loop of writes")
+}
+
+// Seed rule: a server is validated, its credential resolved, connected (initialize and initialized), listed and cached.
+func TestSeedRule5_FromDeclarationToStoredCatalog(t *testing.T) {
+	w := newWorld(t)
+	fake := mcpfake.New(t, mcpfake.WithEra(mcpfake.Legacy), mcpfake.WithBearer("token-1"))
+	w.apply(builder.Secret(w.namespace, "login").Key("token", "token-1").Obj(),
+		builder.MCPServer("fs").URL(fake.URL()).Bearer("login", "token").Obj())
+	server := w.ready("fs")
+	w.Expect(says(server, v1alpha1.ConditionAccepted)).To(Equal("True Valid"))
+	for _, method := range []string{"initialize", "notifications/initialized", "tools/list"} {
+		w.Expect(fake.Count(method)).To(Equal(1), method)
+	}
+	w.Expect(server.Spec.ConnectTimeout()).To(Equal(30 * time.Second))
+	w.Expect(w.stored("fs").Tools).To(HaveLen(len(mcpfake.DefaultTools())))
+	w.Expect(w.configMap("fs-mcp-tools").Data["catalog.json"]).NotTo(ContainSubstring("token-1"))
 }

@@ -168,10 +168,11 @@ func TestSeedRule8_ReloadAsksOverTheSameSession(t *testing.T) {
 	w.awaitAgent("coder", "True AllServersAvailable")
 	lists, opened := fake.Count("tools/list"), fake.Stats().Opened
 	fake.SetTools(tools("a", 2)...) // and it does not say so
+	const asked = "2026-11-30T12:00:00Z"
 	w.changeAgent("coder", func(s *v1alpha1.AgentSession) {
-		s.Annotations = map[string]string{v1alpha1.AnnotationReload: "2026-11-30T12:00:00Z"}
+		s.Annotations = map[string]string{v1alpha1.AnnotationReload: asked}
 	})
-	w.Eventually(func() string { return w.agent("coder").Status.LastHandledReloadAt }).Should(Equal("2026-11-30T12:00:00Z"))
+	w.Eventually(func() string { return w.agent("coder").Status.LastHandledReloadAt }).Should(Equal(asked))
 	w.awaitOffer("coder", "mcp_one_a-0", "mcp_one_a-1", "mcp_two_b-0")
 	w.Expect(fake.Count("tools/list") - lists).To(Equal(1))
 	w.Expect(fake.Stats().Opened).To(Equal(opened))

@@ -48,7 +48,8 @@ func (e *eight) turn() {
 	e.hung.Freeze()
 }
 
-const fiveLive = "quick-0 Connected 2, quick-1 Connected 2, quick-2 Connected 2, quick-3 Connected 2, quick-4 Connected 2"
+const settled = "quick-0 Connected 2, quick-1 Connected 2, quick-2 Connected 2, quick-3 Connected 2, " +
+	"quick-4 Connected 2, hung Disconnected 4, refusing Disconnected 0, slow Connected 3"
 
 // Five are live, two are deferred by what is stored of them, one is an error. The slow one's coming writes nothing.
 func TestStartupWithStoredCatalogs(t *testing.T) {
@@ -70,7 +71,7 @@ func TestStartupWithStoredCatalogs(t *testing.T) {
 	session := w.awaitAgent("coder", "True PartiallyAvailable")
 	w.Expect(session.Status.Startup.Outcome).To(Equal(v1alpha1.StartupDeferred))
 	version := w.version("coder-mcp-catalog")
-	w.awaitServers("coder", append(split(fiveLive), "hung Disconnected 4", "refusing Disconnected 0", "slow Connected 3")...)
+	w.awaitServers("coder", split(settled)...)
 	w.Expect(w.version("coder-mcp-catalog")).To(Equal(version))
 	w.Expect(w.manager.writes.offers.Load()).To(BeEquivalentTo(1))
 	w.Expect(w.agent("coder").Status.Summary).To(Equal("6/8"))

@@ -51,7 +51,7 @@ var logs = &journal{}
 // world is one test's namespace, with or without a manager at work on the control plane.
 type world struct {
 	*WithT
-	t         *testing.T
+	t         testing.TB
 	ctx       context.Context
 	namespace string
 	manager   *managerRun
@@ -65,7 +65,7 @@ type managerRun struct {
 }
 
 // newWorld makes a namespace whose Secrets the manager may read, and runs a manager.
-func newWorld(t *testing.T, change ...func(*cli.Settings)) *world {
+func newWorld(t testing.TB, change ...func(*cli.Settings)) *world {
 	t.Helper()
 	w := newNamespace(t)
 	w.permitSecrets()
@@ -74,7 +74,7 @@ func newWorld(t *testing.T, change ...func(*cli.Settings)) *world {
 }
 
 // newNamespace makes a namespace only.
-func newNamespace(t *testing.T) *world {
+func newNamespace(t testing.TB) *world {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
