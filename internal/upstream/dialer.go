@@ -134,8 +134,8 @@ func (d *Dialer) ask(ctx context.Context, watch session.Observer, confirmed bool
 	return legacy, era, nil
 }
 
-// notLegacy is the failure of an attempt in which neither handshake succeeded. A server that refuses initialize since it
-// speaks the modern version is modern, and what failed is its answer to server/discover.
+// notLegacy is the failure of an attempt in which neither handshake succeeded. A server that refuses initialize since
+// it speaks the modern version is modern, and what failed is its answer to server/discover.
 func (d *Dialer) notLegacy(asked verdict, err error) error {
 	if asked.err == nil || !speaksModern(err) {
 		return err

@@ -94,8 +94,8 @@ func (a *Answer) cut(err error, detail string) error {
 	return lost(a.phase, true, detail, errors.Join(ErrEnded, err))
 }
 
-// Stand says that what the exchange was made for has been had, and that it goes on as a standing stream: what becomes of
-// it from now on is of that phase.
+// Stand says that what the exchange was made for has been had, and that it goes on as a standing stream: what becomes
+// of it from now on is of that phase.
 func (a *Answer) Stand() { a.phase = failure.Stream }
 
 // Streaming reports whether the answer is an event stream.
