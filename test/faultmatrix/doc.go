@@ -3,9 +3,9 @@
 //
 // Charter: one cell is one fault in one phase in one era. A cell runs the real session.Supervisor over the real
 // upstream.Dialer against test/mcpfake on a loopback socket, beside a healthy server under the same supervisor and
-// calls in flight that have nothing to do with the fault. It states what the fault is called in status, how often it was
-// tried, what the server saw of that, what became of the call, and where the session stands; and it proves that the
-// session is of use again, that nothing else was disturbed, and that no goroutine and no socket is left.
+// calls in flight that have nothing to do with the fault. It states what the fault is called in status, how often it
+// was tried, what the server saw of that, what became of the call, and where the session stands; and it proves that
+// the session is of use again, that nothing else was disturbed, and that no goroutine and no socket is left.
 //
 // # Invariants
 //

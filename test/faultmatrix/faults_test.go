@@ -31,6 +31,8 @@ type fault struct {
 	once bool
 	// named: the server is reached by a name, not by its address.
 	named bool
+	// followed: it leads to where the request is served.
+	followed bool
 	// drops: it ends standing streams.
 	drops bool
 	// severs: it ends the one stream on which a session of 2024-11-05 gets all of its answers.
@@ -175,7 +177,7 @@ func contents() []fault {
 		{name: "oversized", title: "an answer larger than 16 MiB", meets: mcpfake.Oversized(17 << 20), where: inAnswer,
 			severs: true, heavy: true},
 		{name: "redirect 307 same", title: "307 to another path of the same origin",
-			meets: sameOrigin(307), filters: []mcpfake.Filter{mcpfake.Where(unmoved)}},
+			meets: sameOrigin(307), filters: []mcpfake.Filter{mcpfake.Where(unmoved)}, followed: true},
 		{name: "redirect 302 same", title: "302 to another path of the same origin",
 			meets: sameOrigin(302), filters: []mcpfake.Filter{mcpfake.Where(unmoved)}},
 		{name: "redirect cross", title: "307 to another origin", also: elsewhere},

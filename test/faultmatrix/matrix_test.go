@@ -52,12 +52,21 @@ func TestMatrix(t *testing.T) {
 	for _, text := range faulty {
 		t.Error(text)
 	}
+	if *update {
+		text, err := render()
+		if err == nil {
+			err = os.WriteFile(document, []byte(text), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	var ran atomic.Int64
 	t.Run("cells", func(t *testing.T) {
 		for _, at := range order(cells) {
 			t.Run(at.String(), func(t *testing.T) {
 				t.Parallel()
-				f := faults[slices.IndexFunc(faults, func(f fault) bool { return f.name == at.fault })]
+				f := faultNamed(at.fault)
 				if f.heavy {
 					heavy <- struct{}{}
 					defer func() { <-heavy }()
@@ -98,4 +107,29 @@ func rank(at place, w want) int {
 		return 1
 	}
 	return 2
+}
+
+// The matrix tells of cells that nothing is expected of, of two expectations of one cell, and of faults that there are
+// not.
+func TestFaultyDeclarations(t *testing.T) {
+	one := []fault{{name: "one"}}
+	var all []row
+	for _, p := range phases {
+		all = append(all, on(p).fault("one").is(kept))
+	}
+	complete, _, faulty := declared(all, one)
+	if len(faulty) != 0 || len(complete) != len(phases)*len(eras) {
+		t.Errorf("of %d cells: %v", len(complete), faulty)
+	}
+	with := func(r row) []row { return slices.Concat(all, []row{r}) }
+	for want, rows := range map[string][]row{
+		"connect/one/legacy has no expectation": slices.Concat(
+			all[1:], []row{on(connecting, modern, oldSSE).fault("one")}),
+		"list/one/modern is declared twice":                with(on(listing, modern).fault("one").never("so")),
+		"idle, stream/two/2024-11-05 is of no known fault": with(on(streaming, oldSSE).fault("two")),
+	} {
+		if _, _, faulty := declared(rows, one); !slices.Equal(faulty, []string{want}) {
+			t.Errorf("faulty = %q, want %q alone", faulty, want)
+		}
+	}
 }
