@@ -3,6 +3,7 @@ package upstream_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -25,6 +26,34 @@ func TestB76_SessionsAreDeleted(t *testing.T) {
 	s.Await(t, func(st mcpfake.Stats) bool { return st.Sessions == 0 && st.Conns == 0 && st.Streams == 0 })
 	if st := s.Stats(); st.Opened != 50 || st.Phase(mcpfake.Delete) != 50 {
 		t.Errorf("%d sessions, %d DELETEs", st.Opened, st.Phase(mcpfake.Delete))
+	}
+}
+
+// A handshake that nobody waits for any more is heard to its end, so that the session that it opens on the server is
+// closed there.
+func TestB76_AnAbandonedHandshakeLeavesNoSession(t *testing.T) {
+	for name, encoding := range map[string]mcpfake.Encoding{"JSON": mcpfake.JSON, "SSE": mcpfake.SSE} {
+		t.Run(name, func(t *testing.T) {
+			s := mcpfake.New(t, mcpfake.WithEncoding(encoding))
+			s.Fault(mcpfake.Initialize, 1, mcpfake.Hang())
+			d := dialer(t, config(t, s.URL()))
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := d.Dial(ctx, newObserver())
+				done <- err
+			}()
+			s.Await(t, func(st mcpfake.Stats) bool { return st.Hanging == 1 })
+			cancel()
+			s.Release()
+			if err := await(t, "end of Dial", done); !errors.Is(err, context.Canceled) {
+				t.Errorf("error = %v", err)
+			}
+			s.Await(t, func(st mcpfake.Stats) bool { return st.Opened == 1 && st.Sessions == 0 && st.Conns == 0 })
+			if got := s.Count("DELETE"); got != 1 {
+				t.Errorf("%d DELETE", got)
+			}
+		})
 	}
 }
 

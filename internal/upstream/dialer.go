@@ -33,8 +33,8 @@ var (
 func (d *Dialer) Bound() time.Duration { return 3 * d.cfg.Timeouts.Connect }
 
 // Dial implements session.Dialer. It bounds itself: the question for the era by min(10 s, connect/3), and each
-// handshake by timeouts.connect. ctx may end it at any time; what must be said to a server then (DELETE) takes at
-// most one second.
+// handshake by timeouts.connect. ctx may end it at any time; the answer to initialize is then waited
+// for, for a second, and what must be said to the server (DELETE) takes at most another.
 func (d *Dialer) Dial(ctx context.Context, watch session.Observer) (conn session.Conn, err error) {
 	defer contain(failure.Connect, &err)
 	c, era, err := d.connect(ctx, watch)

@@ -138,6 +138,9 @@ func initializeOnce(
 		return nil, nil, noCommonVersion(legacyVersions, []string{result.ProtocolVersion}, 0)
 	}
 	w.Agree(result.ProtocolVersion)
+	if ctx.Err() != nil { // the answer came when nobody waited for it any more; what it opened is closed
+		return nil, nil, shield.Ended(ctx, failure.Connect, true, "")
+	}
 	if err := w.Notify(ctx, failure.Connect, rpc.Notification("notifications/initialized", nil)); err != nil {
 		return nil, nil, err
 	}

@@ -61,6 +61,25 @@ func ending(ctx context.Context) error {
 	return cause
 }
 
+// hearing is how long the answer to r is heard: as long as ctx, but where it may bring a session id for lingerTimeout
+// longer, unless the time of ctx is up.
+func hearing(ctx context.Context, r *Request) (context.Context, context.CancelFunc) {
+	if !opensSession(r) {
+		return ctx, func() {}
+	}
+	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			_ = pause(longer, lingerTimeout)
+		}
+		end(ending(ctx))
+	})
+	return longer, func() {
+		stop()
+		end(nil)
+	}
+}
+
 // run starts a goroutine that Close waits for. After Close it starts nothing, and reports so.
 func (p *peer) run(work func()) bool {
 	p.gate.Lock()

@@ -54,7 +54,7 @@ func (s *Streamable) HasSession() bool {
 // adoptFrom takes the session id of a good answer to initialize, and of nothing else; one that could not be sent back
 // is none.
 func (s *Streamable) adoptFrom(answer *shield.Answer, r *Request, m rpc.Message) {
-	if r.Method != "initialize" || m.Error != nil {
+	if !opensSession(r) || m.Error != nil {
 		return
 	}
 	id := answer.Header.Get(headerSession)
@@ -67,6 +67,9 @@ func (s *Streamable) adoptFrom(answer *shield.Answer, r *Request, m rpc.Message)
 	defer s.mu.Unlock()
 	s.session = id
 }
+
+// opensSession reports whether the answer to r may bring a session id.
+func opensSession(r *Request) bool { return r.Method == "initialize" }
 
 // header returns the headers of a request, and whether they hold a session id.
 func (s *Streamable) header(extra http.Header) (http.Header, bool) {
@@ -99,7 +102,9 @@ func (s *Streamable) do(ctx context.Context, r shield.Request) (*shield.Answer, 
 
 // Exchange implements Wire.
 func (s *Streamable) Exchange(ctx context.Context, r *Request) (rpc.Message, error) {
-	m, err := s.exchange(ctx, r)
+	heard, end := hearing(ctx, r)
+	defer end()
+	m, err := s.exchange(heard, r)
 	if !s.modern { // where the closing of the exchange is the word for it
 		s.abandon(ctx, r, err, s.Notify)
 	}

@@ -17,6 +17,9 @@ const (
 	cancelTimeout = 2 * time.Second
 	// deleteTimeout bounds the DELETE by which a server is told that a session is over.
 	deleteTimeout = time.Second
+	// lingerTimeout is how long the answer to initialize is waited for when nobody wants it any more: a session that the
+	// server has opened can only be closed by the id that comes with it.
+	lingerTimeout = time.Second
 	// maxReplies bounds the responses on their way at once; a server that asks faster is not answered.
 	maxReplies = 8
 )
