@@ -50,6 +50,8 @@ func (s *scope) notPublished(err error) error {
 	case errors.Is(err, errSuperseded):
 		s.lookAgain(s.now.Add(conflictDelay))
 		tellPublished(s)
+	case errors.Is(err, errEnding):
+		tellPublished(s)
 	case errors.Is(err, errForeign):
 		s.lookAgain(s.now.Add(conflictRecheck)) // what is not ours is not watched
 		s.stop(v1alpha1.ReasonNameConflict, v1alpha1.ReasonNameConflict, fmt.Sprintf(

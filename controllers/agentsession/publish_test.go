@@ -416,6 +416,16 @@ func TestWritesThatFail(t *testing.T) {
 		w.advance(time.Minute)
 		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
 	})
+	inBubble(t, "the namespace is being deleted", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		ending := apierrors.NewForbidden(corev1.Resource("configmaps"), "coder-mcp-catalog", errUnwell)
+		ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+		w.applyErrors = []error{ending}
+		w.pass()
+		w.Expect(w.applyErrors).To(BeEmpty())
+		w.Expect(w.offers()).To(Equal("nothing"))
+	})
 	inBubble(t, "the status meets conflicts", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.up("a", "x")

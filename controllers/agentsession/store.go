@@ -86,8 +86,12 @@ func isOurGroup(apiVersion string) bool {
 	return err == nil && version.Group == v1alpha1.GroupVersion.Group
 }
 
-// errSuperseded says that the ConfigMap is no longer the one that was read. The next pass reads it again.
-var errSuperseded = errors.New("catalog was changed meanwhile")
+var (
+	// errSuperseded says that the ConfigMap is no longer the one that was read. The next pass reads it again.
+	errSuperseded = errors.New("catalog was changed meanwhile")
+	// errEnding says that the namespace is being deleted, and everything in it with it.
+	errEnding = errors.New("namespace is being deleted")
+)
 
 // write replaces the ConfigMap whole, by server-side apply, so that no reader ever sees a part of it. An existing one
 // is only replaced in the version that was judged to be ours; a new one is applied without force, so that an object
@@ -112,6 +116,8 @@ func (r *Reconciler) write(ctx context.Context, s *scope, encoded catalog.Encode
 	switch err := r.Client.Apply(ctx, config, options...); {
 	case apierrors.IsConflict(err):
 		return "", errSuperseded
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return "", errEnding
 	case err != nil:
 		return "", fmt.Errorf("catalog: %w", err)
 	}
