@@ -5,12 +5,16 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"sync"
 
 	"golang.org/x/net/dns/dnsmessage"
 )
 
 // rebound is a name that leads to the metadata service of clouds: what a person who owns a name can have DNS say.
 const rebound = "rebound.example.test"
+
+// lateNames are names, with a dot at the end, that a test made known meanwhile: they lead to this machine.
+var lateNames sync.Map
 
 // The names of this process are those of this file, so that no test asks the network, and a name that does not exist is
 // one everywhere. It is set before anything else runs because it is the process's.
@@ -56,13 +60,18 @@ func resolveName(query []byte) ([]byte, error) {
 		Header:    dnsmessage.Header{ID: message.ID, Response: true, RecursionAvailable: true},
 		Questions: message.Questions,
 	}
+	address := [4]byte{169, 254, 169, 254}
+	_, late := lateNames.Load(question.Name.String())
+	if late {
+		address = [4]byte{127, 0, 0, 1}
+	}
 	switch {
-	case question.Name.String() != rebound+".":
+	case !late && question.Name.String() != rebound+".":
 		answer.RCode = dnsmessage.RCodeNameError
 	case question.Type == dnsmessage.TypeA:
 		answer.Answers = []dnsmessage.Resource{{
 			Header: dnsmessage.ResourceHeader{Name: question.Name, Class: question.Class},
-			Body:   &dnsmessage.AResource{A: [4]byte{169, 254, 169, 254}},
+			Body:   &dnsmessage.AResource{A: address},
 		}}
 	}
 	return answer.Pack()
