@@ -82,7 +82,7 @@ type Restored struct {
 	QuarantinedUntil time.Time
 	RetiredAt        time.Time
 	Retirement       Retirement
-	// Reason and Since are those of the failure that led there.
+	// Failure is what led there, and since when.
 	Failure Fault
 }
 

@@ -46,7 +46,7 @@ type Conn interface {
 type Info struct {
 	Name, Title, Version string
 	ProtocolVersion      string
-	// SessionID tells whether the server gave a session id; the id itself never leaves the Conn.
+	// HasSessionID tells whether the server gave a session id; the id itself never leaves the Conn.
 	HasSessionID bool
 }
 

@@ -667,3 +667,29 @@ func TestFlappingDeclarationIsPaced(t *testing.T) {
 		})
 	}
 }
+
+// A wake that comes while an attempt is under way is not that attempt's: another follows, whatever becomes of it.
+func TestWakeDuringAnAttemptIsOwedAnother(t *testing.T) {
+	for name, dials := range map[string]int{"the last of a round": 3, "a probe": 4} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, manager(), func(t *testing.T, r *rig) {
+				server := sessiontest.NewServer(sessiontest.Script{
+					Dial: func(ctx context.Context, _ int) error { return hang(ctx) },
+				})
+				cfg := config(server)
+				cfg.Timeouts.Connect = 10 * time.Second
+				cfg.Recovery.ProbeInterval = -1
+				r.Ensure("a", cfg)
+				for server.Counts().Dials < dials {
+					r.after(time.Second)
+				}
+				server.Script(sessiontest.Script{})
+				cfg.Wake = "w2"
+				r.Ensure("a", cfg)
+				r.after(10 * time.Second)
+				r.is("a", session.Connected)
+				equal(t, "attempts", server.Counts().Dials, dials+1)
+			})
+		})
+	}
+}

@@ -59,6 +59,8 @@ type Breaker struct {
 	gate time.Time
 	// granted: a wake is owed one attempt. probing: the one probe of an open breaker is under way.
 	granted, probing bool
+	// wakes counts the wakes, begun those of them that an attempt began after.
+	wakes, begun int
 
 	kind      retiredKind
 	retiredAt time.Time
@@ -98,9 +100,6 @@ func (b *Breaker) State() State { return b.state }
 
 // Strikes returns the number of quarantines without an answer between.
 func (b *Breaker) Strikes() int { return b.strikes }
-
-// FailedTries returns the number of failed tries in a row without an answer between.
-func (b *Breaker) FailedTries() int { return b.failed }
 
 // QuarantinedUntil returns the end of the cooldown, zero unless Quarantined.
 func (b *Breaker) QuarantinedUntil() time.Time {

@@ -115,11 +115,11 @@ func TestAnswerBetweenClearsStrikes(t *testing.T) {
 		b.try(down)
 	}
 	b.is(Closed, 0)
-	if b.FailedTries() != 2 {
-		t.Fatalf("%d failed tries", b.FailedTries())
+	if b.failed != 2 {
+		t.Fatalf("%d failed tries", b.failed)
 	}
 	b.Answered(b.Pass())
-	if b.FailedTries() != 0 {
+	if b.failed != 0 {
 		t.Fatal("an answer does not clear failed tries")
 	}
 	for range 3 {
@@ -133,7 +133,7 @@ func TestRejectionNeitherCountsNorClears(t *testing.T) {
 	b.try(down)
 	b.try(down)
 	b.Rejected(b.Pass())
-	if b.FailedTries() != 2 {
+	if b.failed != 2 {
 		t.Fatal("a rejection cleared")
 	}
 	b.try(down)
@@ -347,13 +347,69 @@ func TestWake(t *testing.T) {
 		b.try(down)
 		b.Wake(false)
 		b.waits("second try", b.try(down), 0)
-		if b.FailedTries() != 2 {
-			t.Fatalf("%d failed tries", b.FailedTries())
+		if b.failed != 2 {
+			t.Fatalf("%d failed tries", b.failed)
 		}
 		b.Wake(true)
-		if b.FailedTries() != 0 {
+		if b.failed != 0 {
 			t.Fatal("another connection begins another round")
 		}
+	})
+	t.Run("during the try that opens the breaker it is owed afterwards, once", func(t *testing.T) {
+		for _, failure := range []failure.Failure{down, denied} {
+			b := newBench(t, policy, middle)
+			for b.failed < policy.Attempts-1 {
+				b.try(down)
+			}
+			b.await()
+			permit := b.Begin()
+			b.Wake(false)
+			b.Failed(b.now, permit, failure, false)
+			if b.State() == Closed {
+				t.Fatal("still closed")
+			}
+			b.waits("woken try", b.try(down), 0)
+			if b.await() < time.Second {
+				t.Fatal("one wake granted two tries")
+			}
+		}
+	})
+	t.Run("during a try that leaves the breaker closed it ends the wait, once", func(t *testing.T) {
+		b := newBench(t, policy, middle)
+		permit := b.Begin()
+		b.Wake(false)
+		b.Failed(b.now, permit, down, false)
+		b.is(Closed, 0)
+		b.waits("second try", b.try(down), 0)
+		if b.await() == 0 {
+			t.Fatal("one wake granted two tries")
+		}
+	})
+	t.Run("during a probe it is owed afterwards, once", func(t *testing.T) {
+		b := newBench(t, policy, middle)
+		for range 3 {
+			b.try(down)
+		}
+		b.await()
+		permit := b.Begin()
+		b.Wake(false)
+		b.Failed(b.now, permit, down, false)
+		b.is(Quarantined, 2)
+		b.waits("woken try", b.try(down), 0)
+		b.is(Quarantined, 2)
+		if b.await() < time.Second {
+			t.Fatal("one wake granted two tries")
+		}
+	})
+	t.Run("on a live session it grants nothing later", func(t *testing.T) {
+		b := newBench(t, policy, middle)
+		b.Answered(b.Begin())
+		b.Wake(false)
+		for range 3 {
+			b.Failed(b.now, b.Pass(), down, false)
+		}
+		b.is(Quarantined, 1)
+		b.waits("cooldown", b.await(), 30*time.Second)
 	})
 	t.Run("a told wait holds, but not for another connection", func(t *testing.T) {
 		b := newBench(t, policy, least)
@@ -521,13 +577,13 @@ func TestOnlyTheProbeMovesAnOpenBreaker(t *testing.T) {
 	}
 	b.Answered(probe)
 	b.Failed(b.now, old[13], down, false)
-	if b.FailedTries() != 0 {
+	if b.failed != 0 {
 		t.Fatal("a failure from before counts against the healed")
 	}
 	permit := b.Begin()
 	b.Abandon()
 	b.Failed(b.now, permit, down, false)
-	if b.FailedTries() != 0 {
+	if b.failed != 0 {
 		t.Fatal("an abandoned permit counts")
 	}
 }

@@ -37,6 +37,7 @@ func (b *Breaker) Failed(now time.Time, p Permit, f failure.Failure, blameless b
 		return
 	}
 	b.failed++
+	b.granted = b.granted || b.owed(p)
 	if f.Class == failure.RateLimit && f.RetryAfterGiven {
 		b.Gate(now.Add(f.RetryAfter))
 	}
@@ -149,7 +150,7 @@ const defaultLongestWait = 5 * time.Minute
 func (b *Breaker) open(state State, until time.Time) {
 	b.state, b.until = state, until
 	b.epoch++
-	b.granted, b.probing = false, false
+	b.probing = false // granted stays: Begin has used up the wake of the attempt that ended
 }
 
 func (b *Breaker) close() {

@@ -7,6 +7,8 @@ type Permit struct {
 	epoch int
 	// Probe: it is the one try that an open breaker lets through. Woken: a wake granted it.
 	Probe, Woken bool
+	// wakes is how many wakes there were when it was given.
+	wakes int
 }
 
 // Refusal is why a call may not be tried now.
@@ -22,8 +24,9 @@ const shortest = time.Second
 
 // Begin takes the permit of a supervisor's try. Call it only when Next says that it is due.
 func (b *Breaker) Begin() Permit {
-	p := Permit{epoch: b.epoch, Probe: b.state != Closed, Woken: b.granted}
+	p := Permit{epoch: b.epoch, Probe: b.state != Closed, Woken: b.granted, wakes: b.wakes}
 	b.granted = false
+	b.begun = b.wakes
 	b.probing = p.Probe
 	return p
 }
@@ -33,7 +36,7 @@ func (b *Breaker) Pass() Permit {
 	if b.state != Closed {
 		return Permit{epoch: never}
 	}
-	return Permit{epoch: b.epoch}
+	return Permit{epoch: b.epoch, wakes: b.wakes}
 }
 
 // never is the epoch of a permit that moves nothing.
@@ -80,8 +83,10 @@ func remaining(now, until time.Time) time.Duration {
 }
 
 // Wake grants one attempt at once, because a person or a credential changed something. Another connection also ends
-// a wait that the server asked for, since it spoke of the old one.
+// a wait that the server asked for, since it spoke of the old one. An attempt that is under way began before the
+// change: if it fails, the one that was granted follows it.
 func (b *Breaker) Wake(otherConnection bool) {
+	b.wakes++
 	if otherConnection {
 		b.gate = time.Time{}
 	}
@@ -94,6 +99,9 @@ func (b *Breaker) Wake(otherConnection bool) {
 		b.until = time.Time{}
 	}
 }
+
+// owed reports whether a wake came after p was given, and no attempt has begun since.
+func (b *Breaker) owed(p Permit) bool { return p.wakes != b.wakes && b.begun != b.wakes }
 
 // Hold puts off the next try of a closed breaker without counting a failure.
 func (b *Breaker) Hold(until time.Time) {
