@@ -117,6 +117,37 @@ func TestB23_NameThatComesLater(t *testing.T) {
 	w.ready("fs")
 }
 
+// No object of ours holds a deletion up: not while its server does not answer, and not while no manager runs.
+func TestB63_NothingHoldsADeletionUp(t *testing.T) {
+	w := newWorld(t)
+	hung := mcpfake.New(t)
+	hung.Fault(mcpfake.Delete, mcpfake.Forever, mcpfake.Hang())
+	for _, name := range []string{"one", "two"} {
+		w.apply(builder.MCPServer(name).URL(hung.URL()).Obj(), builder.AgentSession(name).Ref(name).Obj())
+		w.ready(name)
+		w.awaitAgent(name, "True AllServersAvailable")
+	}
+	gone := func(name string) {
+		for _, object := range []client.Object{w.get(name), w.agent(name)} {
+			w.Expect(object.GetFinalizers()).To(BeEmpty())
+			w.Expect(admin.Delete(w.ctx, object)).To(Succeed())
+			err := admin.Get(w.ctx, client.ObjectKeyFromObject(object), object)
+			w.Expect(client.IgnoreNotFound(err)).To(Succeed())
+			w.Expect(err).To(HaveOccurred())
+		}
+	}
+	gone("one")
+	for _, name := range []string{"one-mcp-tools", "one-mcp-catalog"} {
+		w.Eventually(func() string { return w.version(name) }).Should(BeEmpty())
+	}
+	w.manager.stop()
+	gone("two")
+	for _, name := range []string{"two-mcp-tools", "two-mcp-catalog"} {
+		w.Expect(w.configMap(name).Finalizers).To(BeEmpty())
+		w.Expect(w.configMap(name).OwnerReferences).To(HaveLen(1), "the garbage collector's, where no manager runs")
+	}
+}
+
 // Ready speaks of tools: at no time is it True before the catalog that it counts is published.
 func TestB66_NeverReadyBeforeItsTools(t *testing.T) {
 	w := newWorld(t)
