@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/mooring-dev/mooring/config"
@@ -61,6 +62,7 @@ func (o *devOptions) run(ctx context.Context, progress *progress) (err error) {
 	if err != nil {
 		return err
 	}
+	ctrl.SetLogger(o.manager.logger()) // controller-runtime complains, at length, when a slow start has none for 30 s
 	done := progress.step("starting etcd and kube-apiserver")
 	admin, err := environment.Start()
 	defer func() { err = errors.Join(err, environment.Stop()) }() // also after a failed start: it leaves etcd behind
