@@ -165,6 +165,9 @@ func testRights(t *testing.T, admin *rest.Config, c client.Client) {
 			t.Errorf("the manager may %s secrets without being bound to", verb)
 		}
 	}
+	if !may("", "watch", "", "namespaces", "") || may("", "patch", "", "namespaces", "") {
+		t.Error("the manager may not watch namespaces, or may change them")
+	}
 	for _, verb := range []string{"create", "update", "delete"} {
 		if may("default", verb, "mooring.dev", "mcpservers", "") {
 			t.Errorf("the manager may %s mcpservers, which are the user's", verb)
@@ -179,16 +182,33 @@ func testRights(t *testing.T, admin *rest.Config, c client.Client) {
 	if may("default", "create", "coordination.k8s.io", "leases", "") {
 		t.Error("the manager may create leases outside of its namespace")
 	}
+	testSecretReader(t, clients, c)
+}
 
+// testSecretReader binds the role in one namespace, and asks what it gives there and elsewhere.
+func testSecretReader(t *testing.T, clients kubernetes.Interface, c client.Client) {
 	binding, err := config.SecretReader("default")
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The manager may read ConfigMaps anyway, so another account shows what this role alone gives.
+	binding.Object["subjects"] = append(binding.Object["subjects"].([]any),
+		map[string]any{"kind": "ServiceAccount", "namespace": "default", "name": "reader"})
 	apply(t, c, binding)
+	may := func(account, namespace, verb, resource string) bool {
+		return allowed(t, clients, "system:serviceaccount:"+account,
+			&authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Resource: resource})
+	}
+	manager := config.Namespace + ":" + config.ManagerServiceAccount
 	for _, verb := range []string{"get", "list", "watch"} {
-		NewWithT(t).Eventually(func() bool { return may("default", verb, "", "secrets", "") }, patience).
-			Should(BeTrue(), "bound, the manager may "+verb+" secrets")
-		if may("kube-system", verb, "", "secrets", "") {
+		for _, resource := range []string{"configmaps", "secrets"} {
+			NewWithT(t).Eventually(func() bool { return may("default:reader", "default", verb, resource) }, patience).
+				Should(BeTrue(), "bound, an account may "+verb+" "+resource)
+		}
+		if !may(manager, "default", verb, "secrets") {
+			t.Errorf("bound, the manager may not %s secrets", verb)
+		}
+		if may(manager, "kube-system", verb, "secrets") {
 			t.Errorf("bound in one namespace, the manager may %s secrets of another", verb)
 		}
 	}

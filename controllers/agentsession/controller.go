@@ -27,8 +27,10 @@ import (
 // +kubebuilder:rbac:groups=mooring.dev,resources=agentsessions/status,verbs=patch
 // +kubebuilder:rbac:groups=mooring.dev,resources=mcpservers,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+//
+// The right to watch namespaces is in config/rbac/namespace_reader_role.yaml: no RoleBinding gives it, and RoleBindings
+// are all that the generated role has where the manager watches chosen namespaces.
 
 const (
 	// name is the controller's, in logs and metrics.

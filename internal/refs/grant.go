@@ -19,7 +19,7 @@ const readerRole = "mooring-secret-reader"
 const serviceAccountPrefix = "system:serviceaccount:"
 
 // GrantCommand returns the kubectl command that lets identity, a user name as the API server knows it, read Secrets and
-// ConfigMaps of the namespace. It can be pasted into a shell whatever the user is called.
+// ConfigMaps of the namespace: the role holds both. It can be pasted into a shell whatever the user is called.
 func GrantCommand(identity, namespace string) string {
 	subject := "--user=" + shellWord(identity)
 	if account, ok := strings.CutPrefix(identity, serviceAccountPrefix); ok {

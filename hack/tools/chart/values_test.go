@@ -132,7 +132,7 @@ func TestWatchedNamespacesHaveTheOnlyBindings(t *testing.T) {
 	}
 	for _, name := range []string{
 		"RoleBinding team-a/mooring-manager", "RoleBinding team-b/mooring-manager",
-		"RoleBinding mooring-system/mooring-leader-election",
+		"RoleBinding mooring-system/mooring-leader-election", "ClusterRoleBinding mooring-namespace-reader",
 	} {
 		if rendered[name] == nil {
 			t.Fatalf("no %s among %q", name, rendered.names())
