@@ -6,7 +6,8 @@
 //
 // Rules, in order; the first that matches decides:
 //  1. Never, whatever else is configured: unspecified, multicast and link-local addresses, the metadata services of
-//     clouds, the API server's endpoints. Addresses embedded in IPv6 (mapped, NAT64, 6to4) count as what they embed.
+//     clouds, the API server's endpoints. IPv4 addresses embedded in IPv6 (mapped, IPv4-compatible, NAT64, 6to4)
+//     are judged as well as what embeds them, here and by the rules below.
 //  2. Loopback, unless AllowLoopback.
 //  3. Names of other namespaces' Services, unless AllowCrossNamespaceServices. Names that the resolver's search path
 //     could complete to such a name are dialled as absolute names; names of one label are refused, as they would

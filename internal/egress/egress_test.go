@@ -59,6 +59,14 @@ func TestLiterals(t *testing.T) {
 		{loopback, "[fe80::1%eth0]:80", "fe80::1: link-local address"},
 		{loopback, "[::ffff:169.254.169.254]:80", "169.254.169.254: link-local address"},
 		{loopback, "[64:ff9b::a9fe:a9fe]:80", "64:ff9b::a9fe:a9fe: link-local address"},
+		{loopback, "[64:ff9b:1::a9fe:a9fe]:80", "64:ff9b:1::a9fe:a9fe: link-local address"},
+		{loopback, "[64:ff9b:1:a9fe:a9:fe00::]:80", "64:ff9b:1:a9fe:a9:fe00::: link-local address"},
+		{loopback, "[64:ff9b:1:a9:fe:a9fe::]:80", "64:ff9b:1:a9:fe:a9fe::: link-local address"},
+		{loopback, "[64:ff9b:1:0:a9:fea9:fe00::]:80", "64:ff9b:1:0:a9:fea9:fe00:0: link-local address"},
+		{Options{}, "[64:ff9b:1::a01:203]:80", ""},
+		{loopback, "[::169.254.169.254]:80", "::a9fe:a9fe: link-local address"},
+		{Options{}, "[::127.0.0.1]:80", "::7f00:1: loopback"},
+		{servers, "[64:ff9b::10.96.0.1]:443", "64:ff9b::a60:1: API server"},
 		{loopback, "[2002:a9fe:a9fe::]:80", "2002:a9fe:a9fe::: link-local address"},
 		{loopback, "[fd00:ec2::254]:80", "fd00:ec2::254: metadata service"},
 		{loopback, "100.100.100.200", "100.100.100.200: metadata service"},
@@ -139,6 +147,7 @@ func TestAllowAndDeny(t *testing.T) {
 		Deny:  []string{"bad.example.com", "10.6.6.6"},
 	}
 	hosts := Options{Allow: []string{"example.com"}}
+	denied, translator := Options{Deny: []string{"10.0.0.0/8"}}, Options{Deny: []string{"64:ff9b::/96"}}
 	cases := []struct {
 		o          Options
 		host, want string
@@ -151,6 +160,22 @@ func TestAllowAndDeny(t *testing.T) {
 		{hosts, "notexample.com", "notexample.com: not in the allowed hosts"},
 		{hosts, "192.0.2.1", "192.0.2.1: not in the allowed addresses"},
 		{Options{Allow: []string{"169.254.0.0/16"}}, "169.254.169.254", "169.254.169.254: link-local address"},
+
+		// An IPv4 address in each of its forms.
+		{denied, "[::ffff:10.0.0.1]:80", "10.0.0.1: denied address"},
+		{denied, "[::10.0.0.1]:80", "::a00:1: denied address"},
+		{denied, "[64:ff9b::10.0.0.1]:80", "64:ff9b::a00:1: denied address"},
+		{denied, "[64:ff9b:1::10.0.0.1]:80", "64:ff9b:1::a00:1: denied address"},
+		{denied, "[64:ff9b:1:a00:0:100::]:80", "64:ff9b:1:a00:0:100::: denied address"},
+		{denied, "[2002:a00:1::]:80", "2002:a00:1::: denied address"},
+		{denied, "[64:ff9b::192.0.2.1]:80", ""},
+		{translator, "[64:ff9b::192.0.2.1]:80", "64:ff9b::c000:201: denied address"},
+		{translator, "192.0.2.1", ""},
+		{o, "[64:ff9b::10.1.2.3]:80", ""}, {o, "[64:ff9b:1::10.1.2.3]:80", ""},
+		{o, "[64:ff9b::10.6.6.6]:80", "64:ff9b::a06:606: denied address"},
+		{o, "[64:ff9b::192.0.2.1]:80", "64:ff9b::c000:201: not in the allowed addresses"},
+		// Allowed in one form and something else in another, so it is not allowed.
+		{o, "[64:ff9b:1:c000:2:100:10.1.2.3]:80", "64:ff9b:1:c000:2:100:a01:203: not in the allowed addresses"},
 	}
 	for _, c := range cases {
 		if got := verdict(t, policy(t, c.o).CheckLiteral(c.host)); got != c.want {

@@ -25,7 +25,9 @@ var (
 	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
 	broadcast   = netip.MustParseAddr("255.255.255.255")
 	nat64       = netip.MustParsePrefix("64:ff9b::/96")
+	localNAT64  = netip.MustParsePrefix("64:ff9b:1::/48") // RFC 8215
 	sixToFour   = netip.MustParsePrefix("2002::/16")
+	compatible  = netip.MustParsePrefix("::/96") // RFC 4291 section 2.5.5.1
 )
 
 // CheckLiteral judges what can be judged without asking DNS: a literal address, or the rules about names. hostport is
@@ -102,16 +104,20 @@ func serviceNamespace(host string) (string, bool) {
 // checkAddr judges the address of a dial. hostAllowed: the name it was found by is in the allowed hosts.
 func (p *Policy) checkAddr(target netip.AddrPort, hostAllowed bool) error {
 	addr := target.Addr().Unmap().WithZone("")
-	if why := p.addrRefused(netip.AddrPortFrom(embedded(addr), target.Port())); why != "" {
-		return refusal(addr.String(), why)
+	inner := embedded(addr)
+	for _, reading := range append([]netip.Addr{addr}, inner...) {
+		why := p.addrRefused(netip.AddrPortFrom(reading, target.Port()))
+		if why == "" && p.deny.hasAddr(reading) {
+			why = "denied address"
+		}
+		if why != "" {
+			return refusal(addr.String(), why)
+		}
 	}
-	switch {
-	case p.deny.hasAddr(addr):
-		return refusal(addr.String(), "denied address")
-	case !p.allow.empty() && !hostAllowed && !p.allow.hasAddr(addr):
-		return refusal(addr.String(), "not in the allowed addresses")
+	if p.allow.empty() || hostAllowed || p.allow.hasAddr(addr) || p.allow.hasAddrs(inner) {
+		return nil
 	}
-	return nil
+	return refusal(addr.String(), "not in the allowed addresses")
 }
 
 func (p *Policy) addrRefused(target netip.AddrPort) string {
@@ -133,16 +139,34 @@ func (p *Policy) addrRefused(target netip.AddrPort) string {
 	return ""
 }
 
-// embedded is the IPv4 address that a translator or tunnel would send to, or addr itself.
-func embedded(addr netip.Addr) netip.Addr {
+// localForms is where RFC 6052 section 2.2 puts an IPv4 address behind prefixes of 96, 48, 56 and 64 bits. Which of them
+// a network has chosen within localNAT64 cannot be seen.
+var localForms = [][4]int{{12, 13, 14, 15}, {6, 7, 9, 10}, {7, 9, 10, 11}, {9, 10, 11, 12}}
+
+// embedded are the IPv4 addresses that a translator or tunnel may send to in place of addr.
+func embedded(addr netip.Addr) []netip.Addr {
 	b := addr.As16()
 	switch {
 	case nat64.Contains(addr):
-		return netip.AddrFrom4([4]byte(b[12:16]))
+		return []netip.Addr{netip.AddrFrom4([4]byte(b[12:16]))}
 	case sixToFour.Contains(addr):
-		return netip.AddrFrom4([4]byte(b[2:6]))
+		return []netip.Addr{netip.AddrFrom4([4]byte(b[2:6]))}
 	}
-	return addr
+	var forms [][4]int
+	if compatible.Contains(addr) {
+		forms = localForms[:1]
+	} else if localNAT64.Contains(addr) {
+		forms = localForms
+	}
+	var all []netip.Addr
+	for _, at := range forms {
+		inner := netip.AddrFrom4([4]byte{b[at[0]], b[at[1]], b[at[2]], b[at[3]]})
+		// What begins with a zero is no such form: ::1, or the gap of another one.
+		if !thisNetwork.Contains(inner) {
+			all = append(all, inner)
+		}
+	}
+	return all
 }
 
 func refusal(host, rule string) error {

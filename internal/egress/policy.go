@@ -44,6 +44,11 @@ func (r rules) hasAddr(addr netip.Addr) bool {
 	return slices.ContainsFunc(r.prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
+// hasAddrs is false for no addresses.
+func (r rules) hasAddrs(all []netip.Addr) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(addr netip.Addr) bool { return !r.hasAddr(addr) })
+}
+
 func (r rules) hasHost(host string) bool {
 	return slices.ContainsFunc(r.suffixes, func(s string) bool {
 		return host == s || strings.HasSuffix(host, "."+s)
