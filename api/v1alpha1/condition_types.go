@@ -60,7 +60,7 @@ const (
 	// True: ReasonPublished, ReasonNoTools.
 	// Unknown: ReasonAwaitingConnection, ReasonDisabled.
 	// False: ReasonListToolsFailed, ReasonListToolsTimeout, ReasonCatalogTooLarge, ReasonEmptyCatalog,
-	// ReasonNameConflict.
+	// ReasonNameConflict, ReasonPublishFailed.
 	//
 	// On an AgentSession:
 	//
@@ -245,6 +245,9 @@ const (
 	ReasonEmptyCatalog = "EmptyCatalog"
 	// ReasonNameConflict signals that an object of the name we need exists and is not ours. It is left alone.
 	ReasonNameConflict = "NameConflict"
+	// ReasonPublishFailed signals that the API server refuses to store the catalog: a quota, an admission policy or the
+	// manager's role forbids it. It is tried again every minute.
+	ReasonPublishFailed = "PublishFailed"
 )
 
 // Reasons of ConditionToolsDrifted.

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -111,15 +112,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if former, replaced := r.Keys.bind(s.name, s.key); replaced {
 		r.release(former)
 	}
-	for _, phase := range []func(context.Context, *scope) error{r.resolve, r.connect, r.publish} {
+	for _, phase := range []func(context.Context, *scope) error{r.resolve, r.connect} {
 		if err := phase(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	r.shelve(s)
+	unpublished := r.publish(ctx, s)
+	if unpublished == nil {
+		r.shelve(s)
+	}
 	log.FromContext(ctx).V(1).Info("pass", "state", s.snapshot.State, "settled", s.snapshot.Settled)
-	err := r.finish(ctx, s)
-	return s.requeue, err
+	// What the session does is told even while the catalog cannot be read or written.
+	if err := errors.Join(unpublished, r.finish(ctx, s)); err != nil {
+		return ctrl.Result{}, err
+	}
+	return s.requeue, nil
 }
 
 // finish tells what this pass learnt: one status patch when something changed, events for the transitions in it, and
@@ -201,7 +208,8 @@ func (r *Reconciler) release(key session.Key) {
 // The newer version normally wakes the controller before that.
 const conflictDelay = 500 * time.Millisecond
 
-// conflictRecheck is how often it is looked whether somebody else's object still has the name of ours.
+// conflictRecheck is how often it is looked whether somebody else's object still has the name of ours, and whether the
+// API server still refuses what it refused to store.
 const conflictRecheck = time.Minute
 
 // changedByOthers lets through what somebody else changed: our own status writes do not wake us.

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -216,7 +217,20 @@ func TestTokenEndpointIsJudgedToo(t *testing.T) {
 	w.Expect(message(w.get(), "Accepted")).To(HavePrefix("the address of https://10.0.0.2/token is not allowed"))
 }
 
-// What the Kubernetes API fails us with is an error of the pass, and changes nothing.
+// unreadable is a client whose API server does not give ConfigMaps away.
+type unreadable struct{ client.Client }
+
+func (c unreadable) Get(
+	ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption,
+) error {
+	if _, isConfigMap := object.(*corev1.ConfigMap); isConfigMap {
+		return errUnwell
+	}
+	return c.Client.Get(ctx, key, object, options...)
+}
+
+// What the Kubernetes API fails us with is an error of the pass. What the session does is told even where the catalog
+// is concerned.
 func TestErrorsOfTheAPI(t *testing.T) {
 	t.Run("a reference", func(t *testing.T) {
 		w := newWorld(t, declared().Bearer("login", "token").Obj())
@@ -236,9 +250,25 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		w.pass()
 		w.sessions.Set(testKey, connected("echo"))
 		w.applyErrors = []error{errUnwell}
-		writes := w.statusWrites
 		w.fails()
-		w.Expect(w.statusWrites).To(Equal(writes))
+		w.Expect(standing(w.get())).To(And(
+			HaveKeyWithValue("Connected", "True Connected"), HaveKeyWithValue("CatalogPublished", unlisted)))
+		w.pass()
+		w.Expect(standing(w.get())).To(HaveKeyWithValue("Ready", "True Ready"))
+	})
+	t.Run("a catalog that cannot be read", func(t *testing.T) {
+		w := newWorld(t, declared().Obj())
+		w.settle(connected("echo"))
+		w.settle(with(connected("echo"), func(s *session.Snapshot) {
+			s.ListFault = fault(failure.Server, failure.List, failure.ServerError)
+		}))
+		w.eras.Confirm(string(testKey)+"/"+endpoint.Hash(&declared().Obj().Spec), "modern") // so that it is not read for that
+		w.reconciler.Client = unreadable{w.reconciler.Client}
+		w.fails()
+		w.Expect(standing(w.get())).To(HaveKeyWithValue("Ready", "True Ready"), "it was there when it was looked at last")
+		w.sessions.Set(testKey, failing(session.Quarantined))
+		w.fails()
+		w.Expect(standing(w.get())).To(HaveKeyWithValue("Quarantined", "True ConnectFailed"))
 	})
 	t.Run("an object that went away during the pass is none", func(t *testing.T) {
 		w := newWorld(t, declared().Obj())

@@ -25,6 +25,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	}
 	stored, err := r.loadCatalog(ctx, s)
 	if err != nil {
+		s.stored = s.before.Status.Catalog != nil && s.before.Status.Catalog.ConfigHash == s.hash // as it was found last
 		return err
 	}
 	err = r.renew(ctx, s, stored)
@@ -39,7 +40,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 		s.restful = true // there is nobody left to tell
 		return nil
 	case errors.As(err, &refused):
-		if refused.Final || !s.stored {
+		if refused.Final || !s.stored && refused.Reason != v1alpha1.ReasonPublishFailed {
 			s.stallFor(refused.Reason, refused.Message)
 		}
 		s.say.False(v1alpha1.ConditionCatalogPublished, refused.Reason, refused.Message+keptNote(s))
@@ -83,11 +84,7 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog)
 		return fmt.Errorf("catalog: %w", err)
 	}
 	if era := r.era(s, stored); !stored.same(encoded, era, s.server.UID) {
-		if delay := seen.delay(stored.exists); delay > 0 {
-			s.requeue.RequeueAfter = delay
-			return nil
-		}
-		if err := r.writeCatalog(ctx, s, stored, encoded, era); err != nil {
+		if written, err := r.replaceCatalog(ctx, s, stored, encoded, era); !written {
 			return err
 		}
 		stored.exists, stored.document, stored.approved = true, &document, document.Approved

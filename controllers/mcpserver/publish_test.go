@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -165,6 +166,84 @@ func TestCatalogThatChangedMeanwhile(t *testing.T) {
 	w.Expect(standing(w.get())).To(HaveKeyWithValue("CatalogPublished", "Unknown AwaitingConnection"))
 	w.Expect(w.pass()).To(BeZero())
 	w.Expect(w.published()).To(Equal([]string{"echo"}))
+}
+
+// forbidden is what the API server answers to a write that a quota does not leave room for.
+func forbidden() error {
+	return apierrors.NewForbidden(corev1.Resource("configmaps"), "fs-mcp-tools", errors.New("exceeded quota: few"))
+}
+
+// What the API server refuses to store is told in its words, silences nothing else, and is tried again in a minute.
+func TestRefusedFirstCatalog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, declared().Obj())
+		w.applyErrors = []error{forbidden()}
+		w.Expect(w.settle(connected("echo"))).To(Equal(ctrl.Result{RequeueAfter: time.Minute}))
+		w.Expect(standing(w.get())).To(Equal(map[string]string{
+			"Ready": "False PublishFailed", "Reconciling": "True ProgressingWithRetry", "Accepted": "True Valid",
+			"Connected": "True Connected", "CatalogPublished": "False PublishFailed",
+		}))
+		w.Expect(message(w.get(), "CatalogPublished")).To(Equal(`the API server refused to store ConfigMap ` +
+			`"fs-mcp-tools" (configmaps "fs-mcp-tools" is forbidden: exceeded quota: few); change what it goes by, such ` +
+			`as a quota, an admission policy or the manager's role; it is tried again every minute`))
+		w.Expect(w.told.take()).To(Equal([]string{"Warning PublishFailed Publish", "Normal Connected Connect"}))
+
+		time.Sleep(20 * time.Second)
+		quarantined := failing(session.Quarantined)
+		quarantined.Listing, quarantined.ListingID = connected("echo").Listing, connected("echo").ListingID
+		w.Expect(w.settle(quarantined)).To(Equal(ctrl.Result{RequeueAfter: 40 * time.Second}))
+		w.Expect(standing(w.get())).To(And(HaveKeyWithValue("Quarantined", "True ConnectFailed"),
+			HaveKeyWithValue("CatalogPublished", "False PublishFailed")))
+		w.Expect(w.applies).To(Equal(1), "it is not asked again before its time")
+
+		time.Sleep(40 * time.Second)
+		w.Expect(w.settle(connected("echo"))).To(BeZero())
+		w.Expect(standing(w.get())).To(HaveKeyWithValue("Ready", "True Ready"))
+		w.Expect(w.published()).To(Equal([]string{"echo"}))
+	})
+}
+
+// A later list that is refused is not told as published, however often it is looked at; the last good one stands.
+func TestRefusedLaterCatalog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, declared().Obj())
+		w.settle(connected("echo"))
+		w.sessions.Set(testKey, connected("echo", "more"))
+		w.applyErrors = []error{forbidden()}
+		for range 6 {
+			w.Expect(w.pass()).To(Equal(ctrl.Result{RequeueAfter: time.Minute}))
+			w.Expect(standing(w.get())).To(And(
+				HaveKeyWithValue("Ready", "True Ready"), HaveKeyWithValue("CatalogPublished", "False PublishFailed")))
+		}
+		w.Expect(message(w.get(), "CatalogPublished")).To(HaveSuffix("; the last good catalog stays published"))
+		w.Expect(w.published()).To(Equal([]string{"echo"}))
+		w.Expect(w.applies).To(Equal(2))
+	})
+}
+
+// Only an answer that will not change by itself is one that people must act on.
+func TestWhichAnswersRefuseToStore(t *testing.T) {
+	things := schema.GroupResource{Resource: "things"}
+	for name, test := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"quota":          {forbidden(), true},
+		"invalid":        {apierrors.NewInvalid(schema.GroupKind{}, "fs", nil), true},
+		"too large":      {apierrors.NewRequestEntityTooLargeError("etcd"), true},
+		"policy":         {apierrors.NewBadRequest("denied the request"), true},
+		"conflict":       {conflict(), false},
+		"our token":      {apierrors.NewUnauthorized("expired"), false},
+		"no namespace":   {apierrors.NewNotFound(things, "agents"), false},
+		"too fast":       {apierrors.NewTooManyRequests("slow down", 1), false},
+		"internal error": {apierrors.NewInternalError(errUnwell), false},
+		"no answer":      {errUnwell, false},
+		"success":        {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(refusesToStore(test.err)).To(Equal(test.want))
+		})
+	}
 }
 
 // catalogOf is the ConfigMap that another life of the server left behind.

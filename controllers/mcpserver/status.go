@@ -84,7 +84,7 @@ func progress(s *scope) {
 		return
 	}
 	reason := v1alpha1.ReasonProgressing
-	if s.snapshot.Fault != nil || s.snapshot.ListFault != nil {
+	if s.snapshot.Fault != nil || s.snapshot.ListFault != nil || ready.Reason == v1alpha1.ReasonPublishFailed {
 		reason = v1alpha1.ReasonProgressingWithRetry
 	}
 	s.say.Progress(reason, ready.Message)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -97,6 +100,48 @@ func (c *seenCatalog) decode(object *corev1.ConfigMap) (*catalog.ServerDocument,
 		}
 	}
 	return c.decoded.document, c.decoded.approved
+}
+
+// replaceCatalog writes the catalog, unless it is too early for that. What the API server refused to store is a refusal
+// for a while, without asking it again: what it goes by, such as a quota or a policy, is seldom changed.
+func (r *Reconciler) replaceCatalog(
+	ctx context.Context, s *scope, stored *storedCatalog, encoded catalog.Encoded, era string,
+) (written bool, err error) {
+	seen := r.catalogs.of(s.key)
+	if wait := time.Until(seen.refusedUntil); wait > 0 {
+		s.requeue.RequeueAfter = wait
+		return false, seen.refusal
+	}
+	if delay := seen.delay(stored.exists); delay > 0 {
+		s.requeue.RequeueAfter = delay
+		return false, nil
+	}
+	err = r.writeCatalog(ctx, s, stored, encoded, era)
+	if refusesToStore(err) {
+		seen.refusedUntil = time.Now().Add(conflictRecheck)
+		seen.refusal = &endpoint.Refusal{Reason: v1alpha1.ReasonPublishFailed, Message: fmt.Sprintf(
+			"the API server refused to store ConfigMap %q (%v); change what it goes by, such as a quota, an admission "+
+				"policy or the manager's role; it is tried again every minute", stored.name, errors.Unwrap(err))}
+		s.requeue.RequeueAfter = conflictRecheck
+		return false, seen.refusal
+	}
+	return err == nil, err
+}
+
+// refusesToStore tells whether an error is the API server's last word on a write: an answer of 4xx, other than those
+// that pass by themselves or speak of us.
+func refusesToStore(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	switch code := answer.Status().Code; code {
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
+		http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= 400 && code < 500
+	}
 }
 
 // writeCatalog replaces the ConfigMap whole, by server-side apply. An existing one is only replaced in the version
