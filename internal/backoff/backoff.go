@@ -35,6 +35,12 @@ func (r Rand) draw() float64 {
 	return r()
 }
 
+// Kept returns a Rand that draws one number now and keeps to it, for jitter that stands while what it varies changes.
+func (r Rand) Kept() Rand {
+	number := r.draw()
+	return func() float64 { return number }
+}
+
 // Delay is the wait after the n-th failure in a row, n from 1: min(8 s, 0.5 s·2^(n−1)), plus 0–10 %.
 func (r Rand) Delay(n int) time.Duration {
 	return r.Told(doubled(firstDelay, n, longestDelay))

@@ -70,6 +70,17 @@ func TestPeriodicWork(t *testing.T) {
 	}
 }
 
+func TestKeptDrawsOnce(t *testing.T) {
+	kept := Seeded(1).Kept()
+	first := kept.Within(time.Minute)
+	if again := kept.Within(time.Minute); again != first {
+		t.Errorf("got %s, then %s", first, again)
+	}
+	if got := fixed(0.5).Kept().Within(10 * time.Second); got != 9*time.Second {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestLadders(t *testing.T) {
 	for n, want := range map[int]time.Duration{1: 5, 2: 10, 3: 20, 4: 40, 8: 600, 99: 600} {
 		if got := Refresh(n, 10*time.Minute); got != want*time.Second {

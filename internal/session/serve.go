@@ -39,8 +39,8 @@ func (d *discovery) list(l *link) (listing *Listing, began beginning, err error)
 	}
 	defer leave()
 	started := time.Now()
-	d.lists.Began(started)
 	d.change(func(g *guarded) { began = beginning{config: g.config, refresh: g.refreshAsked} })
+	d.lists.Began(started, began.config.RefreshInterval)
 	listing, err = l.list(began.config.Timeouts.List, d.srv.tell)
 	if err == nil {
 		l.Alive()
@@ -68,7 +68,7 @@ func (d *discovery) listed(permit breaker.Permit, listing *Listing, began beginn
 			return
 		}
 		g.doubted = false
-		d.lists.Listed(now, listing.TTL, g.config.RefreshInterval)
+		d.lists.Listed(now, listing.TTL)
 		if id := listing.digest(); g.listing == nil || id != g.listingID {
 			g.listing, g.listingID = listing, id
 		}
@@ -91,25 +91,25 @@ func (d *discovery) listFailed(permit breaker.Permit, f failure.Failure, began b
 		g.refreshDone = began.refresh
 		g.events = append(g.events, Event{Kind: Failed, Failure: f})
 	})
-	d.lists.Failed(now, began.config.RefreshInterval, f.RetryAfter)
+	d.lists.Failed(now, f.RetryAfter)
 }
 
 // serve keeps a listed session fresh and watches that it lives, until it ends.
 func (d *discovery) serve(l *link) ending {
-	d.health.Start(time.Now(), d.look().HealthInterval)
+	d.health.Start(time.Now())
 	for {
 		config := d.look()
 		if end := d.over(l); end != nil {
 			return *end
 		}
 		now := time.Now()
-		list, probe := d.due(now, l)
+		list, probe := d.due(now, l, config)
 		var end *ending
 		switch {
 		case !list.IsZero() && !list.After(now):
 			end = d.relist(l)
 		case !probe.After(now):
-			end = d.checkHealth(l, config)
+			end = d.checkHealth(l)
 		default:
 			d.listen(l, now, list, probe)
 		}
@@ -121,8 +121,9 @@ func (d *discovery) serve(l *link) ending {
 
 // due returns when the next list (zero: none is planned) and the next probe are to be sent: not while the server
 // wants to be left alone.
-func (d *discovery) due(now time.Time, l *link) (list, probe time.Time) {
-	list, probe = d.lists.Due(now), d.health.Due(now, l.aliveAt())
+func (d *discovery) due(now time.Time, l *link, config Config) (list, probe time.Time) {
+	list = d.lists.Due(now, config.RefreshInterval)
+	probe = d.health.Due(now, l.aliveAt(), config.HealthInterval)
 	d.change(func(g *guarded) {
 		gate := g.breaker.Gated()
 		if !list.IsZero() && gate.After(list) {
@@ -226,8 +227,8 @@ func (d *discovery) relist(l *link) *ending {
 }
 
 // checkHealth probes a session. A refusal ends it at once, silence only when it is the third in a row.
-func (d *discovery) checkHealth(l *link, config Config) *ending {
-	d.health.Began(time.Now(), config.HealthInterval)
+func (d *discovery) checkHealth(l *link) *ending {
+	d.health.Began(time.Now())
 	err := l.probe(d.srv.tell)
 	if l.ctx.Err() != nil {
 		return nil // the loop finds out why

@@ -649,3 +649,24 @@ func TestLostInTheMiddleOfTheFirstList(t *testing.T) {
 		equal(t, "list fault", r.is("a", session.Connected).ListFault, nil)
 	})
 }
+
+// Intervals that are shortened hold from then on, not when the long ones are over.
+func TestShorterIntervalsHoldAtOnce(t *testing.T) {
+	bubble(t, manager(), func(t *testing.T, r *rig) {
+		server := sessiontest.NewServer(sessiontest.Script{})
+		cfg := config(server)
+		cfg.RefreshInterval, cfg.HealthInterval = 24*time.Hour, 12*time.Hour
+		r.Ensure("a", cfg)
+		r.after(time.Minute)
+		equal(t, "lists before", server.Counts().Lists, 1)
+		cfg.RefreshInterval, cfg.HealthInterval = 40*time.Second, 20*time.Second
+		r.Ensure("a", cfg)
+		synctest.Wait()
+		equal(t, "lists, as the interval is over", server.Counts().Lists, 2)
+		r.after(30 * time.Second)
+		equal(t, "probes", server.Counts().Probes, 1)
+		r.after(10 * time.Second)
+		equal(t, "lists", server.Counts().Lists, 3)
+		equal(t, "handshakes", server.Counts().Dials, 1)
+	})
+}

@@ -139,6 +139,9 @@ func (s *server) ensure(config Config) {
 			s.replace(g)
 		case config.Wake != old.Wake:
 			g.breaker.Wake(false)
+		case config.RefreshInterval != old.RefreshInterval, config.HealthInterval != old.HealthInterval:
+			g.nudge()
+			return
 		default:
 			return
 		}

@@ -16,35 +16,37 @@ type Health struct {
 
 	// started is when the last probe was, ended when its answer was there or given up.
 	started, ended time.Time
-	gap            time.Duration
-	now            bool
-	unanswered     int
+	// spread varies the interval until the next probe.
+	spread     backoff.Rand
+	now        bool
+	unanswered int
 }
 
 // Start begins the plan of a new session.
-func (h *Health) Start(now time.Time, interval time.Duration) {
-	*h = Health{Rand: h.Rand, started: now, ended: now, gap: h.Rand.Around(interval)}
+func (h *Health) Start(now time.Time) {
+	*h = Health{Rand: h.Rand, started: now, ended: now, spread: h.Rand.Kept()}
 }
 
 // Demand asks for a probe at once.
 func (h *Health) Demand() { h.now = true }
 
-// Due returns when the next probe is due: the interval after the start of the last one, or after bytes came from the
+// Due returns when the next probe is due under an interval: that time after the start of the last one, or after bytes came from the
 // server at alive other than the probe's own answer.
-func (h *Health) Due(now, alive time.Time) time.Time {
+func (h *Health) Due(now, alive time.Time, interval time.Duration) time.Time {
 	if h.now {
 		return now
 	}
+	gap := h.spread.Around(interval)
 	if alive.After(h.ended) {
-		return alive.Add(h.gap)
+		return alive.Add(gap)
 	}
-	return h.started.Add(h.gap)
+	return h.started.Add(gap)
 }
 
 // Began notes that a probe is sent.
-func (h *Health) Began(now time.Time, interval time.Duration) {
+func (h *Health) Began(now time.Time) {
 	h.started, h.now = now, false
-	h.gap = h.Rand.Around(interval)
+	h.spread = h.Rand.Kept()
 }
 
 // Answered notes a proof of life.

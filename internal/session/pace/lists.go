@@ -15,18 +15,33 @@ const (
 var listRate = rate{size: 2, refill: 10 * time.Second}
 
 // Lists is the plan of the lists of one server. The zero value, with Rand set, plans nothing until the first outcome.
+// The plan is kept as what happened, so that an interval that is changed holds from then on.
 type Lists struct {
 	Rand backoff.Rand
 
-	// regular is when the next list is due if nothing happens; drawn tells whether it is drawn from the bucket.
-	regular time.Time
-	drawn   bool
+	// last is how the last list ended and at when; the rest of what regular needs depends on that.
+	last outcome
+	at   time.Time
+	// spread varies the interval after a good list, ttl is what the server gave with it, told after which time it
+	// wants to hear from us again, and wait the time until an empty list is asked for again.
+	spread          backoff.Rand
+	ttl, told, wait time.Duration
 	// changedFirst and changedLast are of the changes that no list has covered yet.
 	changedFirst, changedLast time.Time
 	demanded                  bool
 	failures, empties         int
 	bucket                    bucket
 }
+
+// outcome is how a list ended; none while one is under way and before the first.
+type outcome int
+
+const (
+	none outcome = iota
+	good
+	failed
+	empty
+)
 
 // Changed notes that the server said that its tools changed.
 func (l *Lists) Changed(now time.Time) {
@@ -39,13 +54,13 @@ func (l *Lists) Changed(now time.Time) {
 // Demand asks for a list at once.
 func (l *Lists) Demand() { l.demanded = true }
 
-// Due returns when the next list is due, zero when none is planned.
-func (l *Lists) Due(now time.Time) time.Time {
+// Due returns when the next list is due under an interval, zero when none is planned.
+func (l *Lists) Due(now time.Time, interval time.Duration) time.Time {
 	if l.demanded {
 		return now
 	}
-	due := l.regular
-	if l.drawn {
+	due := l.regular(interval)
+	if l.drawn(interval) {
 		due = l.bucket.next(listRate, now, due)
 	}
 	if !l.changedFirst.IsZero() {
@@ -55,33 +70,53 @@ func (l *Lists) Due(now time.Time) time.Time {
 	return due
 }
 
-// Began notes that a list is being asked for: it covers every change until now.
-func (l *Lists) Began(now time.Time) {
-	if !l.demanded && (l.drawn || !l.changedFirst.IsZero()) {
+// regular is when the next list is due if nothing happens: after a good one by the server's own ttl, if it gave one,
+// and by the interval; after failed ones 5, 10, 20 … s later, up to the interval, and not before the time told.
+func (l *Lists) regular(interval time.Duration) time.Time {
+	switch l.last {
+	case good:
+		wait := l.spread.Within(interval)
+		if l.drawn(interval) {
+			wait = min(wait, l.ttl)
+		}
+		return l.at.Add(wait)
+	case failed:
+		return l.at.Add(max(l.told, backoff.Refresh(l.failures, interval)))
+	case empty:
+		return l.at.Add(l.wait)
+	case none:
+	}
+	return time.Time{}
+}
+
+// drawn tells whether the next list comes by the server's ttl, and is drawn from the bucket.
+func (l *Lists) drawn(interval time.Duration) bool {
+	return l.last == good && l.ttl > 0 && l.ttl < interval
+}
+
+// Began notes that a list is being asked for under an interval: it covers every change until now.
+func (l *Lists) Began(now time.Time, interval time.Duration) {
+	if !l.demanded && (l.drawn(interval) || !l.changedFirst.IsZero()) {
 		l.bucket.draw(listRate, now)
 	}
 	l.demanded = false
 	l.changedFirst, l.changedLast = time.Time{}, time.Time{}
-	l.regular, l.drawn = time.Time{}, false
+	l.last = none
 }
 
-// Listed plans the next list after a good one: by the server's own ttl, if it gave one, and by the interval.
-func (l *Lists) Listed(now time.Time, ttl, interval time.Duration) {
+// Listed notes a good list, and the ttl that the server gave with it; 0 is none.
+func (l *Lists) Listed(now time.Time, ttl time.Duration) {
 	l.failures, l.empties = 0, 0
-	l.regular = now.Add(l.Rand.Within(interval))
-	if ttl > 0 && ttl < interval {
-		l.regular, l.drawn = earlier(l.regular, now.Add(ttl)), true
-	}
+	l.last, l.at, l.ttl, l.spread = good, now, ttl, l.Rand.Kept()
 }
 
-// Failed plans the next list after one that failed: after 5, 10, 20 … s, up to the interval, and not before the time
-// that the server told.
-func (l *Lists) Failed(now time.Time, interval, told time.Duration) {
+// Failed notes a failed list, and the time after which the server wants to hear from us again; 0 is none.
+func (l *Lists) Failed(now time.Time, told time.Duration) {
 	l.failures++
-	l.regular = now.Add(max(told, backoff.Refresh(l.failures, interval)))
+	l.last, l.at, l.told = failed, now, told
 }
 
-// Empty plans the next list after an empty one that is not to be believed yet. It reports false when it is to be.
+// Empty notes an empty list that is not to be believed yet. It reports false when it is to be.
 func (l *Lists) Empty(now time.Time) bool {
 	wait, again := backoff.Empty(l.empties + 1)
 	if !again {
@@ -89,12 +124,9 @@ func (l *Lists) Empty(now time.Time) bool {
 	}
 	l.failures = 0
 	l.empties++
-	l.regular = now.Add(wait)
+	l.last, l.at, l.wait = empty, now, wait
 	return true
 }
-
-// Forget drops what was learnt of the server's lists: another server is declared.
-func (l *Lists) Forget() { l.failures, l.empties = 0, 0 }
 
 // earlier is the earlier of two times, of which zero means never.
 func earlier(a, b time.Time) time.Time {
