@@ -148,7 +148,8 @@ type ServerExclusion struct {
 }
 
 // ToolFilter says which tools are offered, by their exposed names, such as mcp_github_search_code. Globs know * (any
-// run of characters) and ? (one character).
+// run of characters), ? (one character), [a-z] and [^a-z] (one of a class, or none of it), and \ (the next character as
+// it is).
 type ToolFilter struct {
 	// allow are globs of exposed tool names that are offered. Absent or empty means all.
 	// +optional

@@ -211,7 +211,7 @@ const (
 	ReasonCallTimeout = "CallTimeout"
 	// ReasonNotMCP signals that something else than an MCP server answered, such as a web page.
 	ReasonNotMCP = "NotMCP"
-	// ReasonEndpointNotFound signals that the server answered 404 or 405: the URL's path is most likely wrong.
+	// ReasonEndpointNotFound signals that the server answered 404 or 410: the URL's path is most likely wrong.
 	ReasonEndpointNotFound = "EndpointNotFound"
 	// ReasonUnsupportedProtocolVersion signals that there is no protocol version that both sides speak.
 	ReasonUnsupportedProtocolVersion = "UnsupportedProtocolVersion"
@@ -237,7 +237,7 @@ const (
 	ReasonNoTools = "NoTools"
 	// ReasonAwaitingConnection signals that there is no session to list from.
 	ReasonAwaitingConnection = "AwaitingConnection"
-	// ReasonListToolsFailed signals that listing failed and that there is no catalog of this configuration.
+	// ReasonListToolsFailed signals that listing failed. A catalog that was published before stays.
 	ReasonListToolsFailed = "ListToolsFailed"
 	// ReasonCatalogTooLarge signals that the catalog does not fit into a ConfigMap, even compressed.
 	ReasonCatalogTooLarge = "CatalogTooLarge"

@@ -152,7 +152,7 @@ type ClientID struct {
 // TLS says whom to trust and who we are.
 // +kubebuilder:validation:MinProperties=1
 type TLS struct {
-	// caBundleRef names PEM certificates to trust instead of the system's.
+	// caBundleRef names PEM certificates to trust in addition to the system's.
 	// +optional
 	CABundleRef *CABundleReference `json:"caBundleRef,omitempty"`
 

@@ -10,7 +10,7 @@ package v1alpha1
 //
 // TLS says whom to trust and who we are.
 type TLSApplyConfiguration struct {
-	// caBundleRef names PEM certificates to trust instead of the system's.
+	// caBundleRef names PEM certificates to trust in addition to the system's.
 	CABundleRef *CABundleReferenceApplyConfiguration `json:"caBundleRef,omitempty"`
 	// clientCertificateRef names a Secret of type kubernetes.io/tls whose tls.crt and tls.key are shown to the
 	// server.
