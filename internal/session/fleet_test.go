@@ -210,6 +210,24 @@ func TestStartUpIsBounded(t *testing.T) {
 	})
 }
 
+// Four servers that hang delay another behind their host and port by two seconds, not by their whole time to connect.
+func TestHungConnectsDelayOthersByTwoSeconds(t *testing.T) {
+	bubble(t, manager(), func(t *testing.T, r *rig) {
+		hung := sessiontest.NewServer(sessiontest.Script{
+			Dial: func(ctx context.Context, _ int) error { return hang(ctx) },
+		})
+		for i := range 4 {
+			r.Ensure(key(i), config(hung))
+		}
+		synctest.Wait()
+		r.Ensure("good", config(sessiontest.NewServer(sessiontest.Script{})))
+		r.after(1999 * time.Millisecond)
+		r.is("good", session.Connecting)
+		r.after(time.Millisecond)
+		r.is("good", session.Connected)
+	})
+}
+
 // Eight servers whose lists hang delay the lists of the others by a second, not by a minute.
 func TestHungListsDelayOthersByASecond(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {

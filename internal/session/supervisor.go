@@ -34,7 +34,8 @@ type Options struct {
 	Rand backoff.Rand
 }
 
-// Limits bound what a process does at once. Defaults: 64, 4, 8.
+// Limits bound what a process does at once. Defaults: 64, 4, 8. A connect counts for two seconds at
+// most, a list for one.
 type Limits struct {
 	Connects, ConnectsPerAddress, Lists int
 }

@@ -9,5 +9,6 @@
 // # Trade-offs
 //
 // A list gives its place back after a second even when it has not ended: the limit bounds the memory and the CPU of
-// lists that are being read, and a server that hangs must not hold back the others.
+// lists that are being read, and a server that hangs must not hold back the others. For the same reason a connect gives
+// its place back after two seconds: what is spread is the load of handshakes, of which one that hangs causes none.
 package limits

@@ -4,10 +4,14 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
+// dialPatience is how long a connect holds its place at most.
+const dialPatience = 2 * time.Second
+
 // Gate bounds connects in progress, in all and to one address. Those that a person waits for go first, the others
-// in the order in which they came.
+// in the order in which they came. A connect that takes longer than others should wait for counts no more.
 type Gate struct {
 	total, perAddress int
 
@@ -41,7 +45,12 @@ func (g *Gate) Enter(ctx context.Context, address string, urgent bool) (leave fu
 	g.mu.Unlock()
 	select {
 	case <-e.open:
-		return sync.OnceFunc(func() { g.leave(address) }), nil
+		free := sync.OnceFunc(func() { g.leave(address) })
+		timer := time.AfterFunc(dialPatience, free)
+		return func() {
+			timer.Stop()
+			free()
+		}, nil
 	case <-ctx.Done():
 		g.abandon(e)
 		return nil, context.Cause(ctx)

@@ -126,6 +126,30 @@ func TestGateReturnsAPlaceGivenTooLate(t *testing.T) {
 	}
 }
 
+func TestConnectsGiveTheirPlaceBackAfterTwoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		gate := NewGate(2, 1)
+		hung, _ := gate.Enter(t.Context(), "a", false)
+		quick, err := gate.Enter(t.Context(), "a", false)
+		if err != nil || time.Since(start) != 2*time.Second {
+			t.Fatalf("entered after %s, %v", time.Since(start), err)
+		}
+		hung()
+		other, _ := gate.Enter(t.Context(), "b", false)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := gate.Enter(ctx, "c", true); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("what was given back twice is given out twice: %v", err)
+		}
+		quick()
+		other()
+		if g := &gate.guarded; g.inUse != 0 || len(g.address) != 0 {
+			t.Fatalf("left behind: %+v", g)
+		}
+	})
+}
+
 func TestListsGiveTheirPlaceBackAfterASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// patience is how long a list holds its place at most.
-const patience = time.Second
+// listPatience is how long a list holds its place at most.
+const listPatience = time.Second
 
 // Lists bounds the lists in progress.
 type Lists struct{ places chan struct{} }
@@ -23,7 +23,7 @@ func (l *Lists) Enter(ctx context.Context) (leave func(), err error) {
 		return nil, context.Cause(ctx)
 	}
 	free := sync.OnceFunc(func() { <-l.places })
-	timer := time.AfterFunc(patience, free)
+	timer := time.AfterFunc(listPatience, free)
 	return func() {
 		timer.Stop()
 		free()
