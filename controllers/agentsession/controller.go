@@ -157,7 +157,6 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 func (r *Reconciler) forget(ctx context.Context, gone types.NamespacedName) error {
 	r.Wakes.unfollow(gone)
 	uid := r.memories.drop(gone)
-	r.Events.Forget(uid)
 	return r.removeCatalog(ctx, gone, uid)
 }
 

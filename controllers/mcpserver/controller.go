@@ -200,7 +200,6 @@ func (r *Reconciler) release(key session.Key) {
 	r.Eras.Forget(r.catalogs.of(key).eraKey)
 	r.catalogs.drop(key)
 	r.Shelf.Drop(string(key))
-	r.Events.Forget(types.UID(key))
 	r.said.drop(types.UID(key))
 }
 

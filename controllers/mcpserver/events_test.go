@@ -9,6 +9,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -104,6 +105,28 @@ func TestOneWarningForA401(t *testing.T) {
 	w.Expect(w.told.take()).To(Equal([]string{"Normal Connected Connect", "Normal Published Publish"}))
 	w.settle(refused)
 	w.Expect(w.told.take()).To(Equal([]string{"Warning AuthenticationFailed Connect"}))
+}
+
+// A fault that comes back is told again, also where its end has no event of its own.
+func TestAFaultThatComesBackIsToldAgain(t *testing.T) {
+	login := refs.Ref{Kind: refs.Secret, Namespace: testNamespace, Name: "login", Key: "token"}
+	w := newWorld(t, declared().Bearer("login", "token").Obj())
+	for range 3 {
+		delete(w.references.values, login)
+		w.pass()
+		w.Expect(w.told.take()).To(ContainElement("Warning SecretNotFound Resolve"))
+		w.references.values[login] = "first"
+		w.settle(connected("echo"))
+		w.told.take()
+	}
+	for range 3 {
+		w.settle(with(connected("echo"), func(s *session.Snapshot) {
+			s.ListFault = fault(failure.Timeout, failure.List, failure.ListToolsTimeout)
+		}))
+		w.Expect(w.told.take()).To(Equal([]string{"Warning ListToolsTimeout Publish"}))
+		w.settle(connected("echo"))
+		w.Expect(w.told.take()).To(BeEmpty())
+	}
 }
 
 // An event tells of what stands in status: a write that was refused tells nothing, the one that succeeds does.

@@ -16,8 +16,7 @@ type Event struct {
 	Type string
 	// Reason says what happened, in one CamelCase word: the reason of the condition that changed.
 	Reason string
-	// Action says what was being done, in one CamelCase word. Events are compared with the last one of their
-	// action. The API refuses an event without one.
+	// Action says what was being done, in one CamelCase word. The API refuses an event without one.
 	Action string
 	// Message is a sentence for people.
 	Message string
