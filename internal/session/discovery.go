@@ -14,6 +14,9 @@ const (
 	window = time.Minute
 	// flapping is how many forgotten sessions within the window are no longer taken for a restart.
 	flapping = 3
+	// unnoticed is how long a session that is opened anew counts as connected still: most are back before anybody
+	// need know.
+	unnoticed = 2 * time.Second
 )
 
 // discovery is one incarnation of a server's discovery session: all that is done under one Connection and Reconnect.
@@ -32,6 +35,10 @@ type discovery struct {
 	forgotten, lost []time.Time
 	// opened: there was a connection already.
 	opened bool
+	// redialling: a forgotten session that is still told to be connected is opened anew. It is guarded by the
+	// server's lock. overdue ends that; it is nil before the first time.
+	redialling bool
+	overdue    *time.Timer
 	// trying is the permit of the present attempt, catalog the hash that it began under.
 	trying  breaker.Permit
 	catalog string
@@ -54,6 +61,7 @@ func newDiscovery(base context.Context, srv *server) *discovery {
 
 // run holds the session until it is replaced or no longer wanted.
 func (d *discovery) run() {
+	defer d.redialled()
 	for d.awaitTurn() {
 		err := contained(d.srv.tell, func() error { d.attempt(); return nil })
 		if err != nil {
@@ -161,6 +169,7 @@ func (d *discovery) pass() (permit breaker.Permit) {
 
 // connect dials when there is a place for it. Both results are nil when the session is no longer wanted.
 func (d *discovery) connect(config Config) (*link, error) {
+	defer d.redialled()
 	leave, err := d.srv.sup.gate.Enter(d.ctx, config.Address, config.Urgent)
 	if err != nil {
 		return nil, nil
@@ -176,6 +185,29 @@ func (d *discovery) connect(config Config) (*link, error) {
 	}
 	d.srv.tell(Event{Kind: Dialled, Duration: time.Since(started)})
 	return l, nil
+}
+
+// redial leaves a forgotten session connected for the moment that it takes to open it anew, but no longer.
+func (d *discovery) redial(f failure.Failure) {
+	d.change(func(g *guarded) { d.redialling = g.connected })
+	d.overdue = time.AfterFunc(unnoticed, func() {
+		d.change(func(g *guarded) {
+			if !d.redialling {
+				return
+			}
+			g.connected = false
+			g.refreshDone = g.refreshAsked
+			g.fault = g.fault.follow(f)
+		})
+	})
+}
+
+// redialled ends what redial began.
+func (d *discovery) redialled() {
+	if d.overdue != nil {
+		d.overdue.Stop()
+	}
+	d.change(func(*guarded) { d.redialling = false })
 }
 
 // hold lists the tools over a new connection and then serves it until it ends.
@@ -210,6 +242,7 @@ func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 	if f.Class == failure.SessionLost {
 		if d.forgotten = recent(append(d.forgotten, now)); len(d.forgotten) < flapping && !permit.Probe {
 			d.cancelled(permit)
+			d.redial(f)
 			return
 		}
 		f.Reason = failure.SessionFlapping
@@ -230,27 +263,6 @@ func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 			g.fault = g.fault.follow(f)
 		}
 	})
-}
-
-// fail ends a permit with a failure and notes what became of the breaker.
-func (g *guarded) fail(permit breaker.Permit, f failure.Failure, blameless bool) {
-	until, state := g.breaker.QuarantinedUntil(), g.breaker.State()
-	g.breaker.Failed(time.Now(), permit, f, blameless)
-	g.last = f
-	g.events = append(g.events, Event{Kind: Failed, Failure: f})
-	switch {
-	case g.breaker.State() == breaker.Retired && state != breaker.Retired:
-		g.events = append(g.events, Event{Kind: GivenUp, Failure: f})
-	case !g.breaker.QuarantinedUntil().IsZero() && !g.breaker.QuarantinedUntil().Equal(until):
-		g.events = append(g.events, Event{Kind: Struck, Failure: f})
-	}
-}
-
-// attemptEnded notes the end of an attempt that began under a catalog hash.
-func (g *guarded) attemptEnded(catalog string) {
-	g.attempted, g.restored = true, false
-	g.settled = g.settled || catalog == g.config.Catalog
-	g.handledReconnect = g.config.Reconnect
 }
 
 // vanished notes that a connection ended of itself. It is opened again soon, the later the oftener it happens.

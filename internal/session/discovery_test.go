@@ -693,3 +693,37 @@ func TestWakeDuringAnAttemptIsOwedAnother(t *testing.T) {
 		})
 	}
 }
+
+// A session that is opened anew counts as connected for two seconds, not for as long as a connect may hang.
+func TestForgottenSessionThatDoesNotComeBackIsNotConnected(t *testing.T) {
+	bubble(t, manager(), func(t *testing.T, r *rig) {
+		server := sessiontest.NewServer(sessiontest.Script{})
+		cfg := config(server)
+		cfg.Timeouts.Connect = 10 * time.Minute
+		r.Ensure("a", cfg)
+		synctest.Wait()
+		r.notices("a")
+		server.Script(sessiontest.Script{
+			Dial: func(ctx context.Context, _ int) error {
+				select {
+				case <-ctx.Done():
+				case <-time.After(5 * time.Second):
+				}
+				return ctx.Err()
+			},
+		})
+		server.Newest().Observer.Lost(lost())
+		r.after(1999 * time.Millisecond)
+		r.is("a", session.Connected)
+		equal(t, "notified", r.notices("a"), 0)
+		r.after(time.Millisecond)
+		equal(t, "connections", server.Counts().Open, 0)
+		equal(t, "class", r.is("a", session.Waiting).Fault.Class, failure.SessionLost)
+		equal(t, "notified", r.notices("a"), 1)
+		r.after(3 * time.Second)
+		equal(t, "fault", r.is("a", session.Connected).Fault, nil)
+		r.after(time.Minute)
+		equal(t, "notified", r.notices("a"), 1)
+		r.is("a", session.Connected)
+	})
+}

@@ -171,6 +171,27 @@ func (g *guarded) answered(permit breaker.Permit) {
 	}
 }
 
+// fail ends a permit with a failure and notes what became of the breaker.
+func (g *guarded) fail(permit breaker.Permit, f failure.Failure, blameless bool) {
+	until, state := g.breaker.QuarantinedUntil(), g.breaker.State()
+	g.breaker.Failed(time.Now(), permit, f, blameless)
+	g.last = f
+	g.events = append(g.events, Event{Kind: Failed, Failure: f})
+	switch {
+	case g.breaker.State() == breaker.Retired && state != breaker.Retired:
+		g.events = append(g.events, Event{Kind: GivenUp, Failure: f})
+	case !g.breaker.QuarantinedUntil().IsZero() && !g.breaker.QuarantinedUntil().Equal(until):
+		g.events = append(g.events, Event{Kind: Struck, Failure: f})
+	}
+}
+
+// attemptEnded notes the end of an attempt that began under a catalog hash.
+func (g *guarded) attemptEnded(catalog string) {
+	g.attempted, g.restored = true, false
+	g.settled = g.settled || catalog == g.config.Catalog
+	g.handledReconnect = g.config.Reconnect
+}
+
 // forgetListing drops what was listed under another catalog hash, and asks for a list under the new one.
 func (g *guarded) forgetListing() {
 	g.listing, g.listingID, g.listFault, g.doubted, g.settled = nil, "", nil, false, false
