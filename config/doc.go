@@ -1,6 +1,3 @@
-// Copyright The Mooring Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 // Package config holds the manifests that Mooring is installed by, and carries in the binary those that `mooring dev`
 // and the tests need: the CRDs and the access rules. What runs on the embedded control plane therefore runs under the
 // very rights that a cluster gives it.

@@ -1,7 +1,4 @@
 #!/bin/sh
-# Copyright The Mooring Authors.
-# SPDX-License-Identifier: Apache-2.0
-#
 # Fails when `make generate` would change one of the given paths, or when a CRD is too large for a plain `kubectl apply`:
 # that stores the whole object in an annotation, and annotations hold 256 KiB in all.
 set -eu

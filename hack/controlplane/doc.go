@@ -1,6 +1,3 @@
-// Copyright The Mooring Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 // Command controlplane puts etcd, kube-apiserver and kubectl into a folder, for tests, the demo and `mooring dev`.
 //
 // It takes the first of these that serves:

@@ -1,6 +1,3 @@
-// Copyright The Mooring Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 // Command cover measures the statement coverage of the packages of floors 0 and 1 by the tests of those packages,
 // prints a table, and fails below the least that is allowed. Test support (packages named *test) is not measured.
 package main

@@ -1,6 +1,3 @@
-// Copyright The Mooring Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 // Command floors proves what lint cannot see, because lint looks at one package at a time:
 //
 //   - packages import downward only, and every package has a floor;

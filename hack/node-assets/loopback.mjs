@@ -1,6 +1,3 @@
-// Copyright The Mooring Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 // Keeps a server that knows only PORT on the loopback interface, and tells which port it got: with PORT=0 the kernel
 // picks a free one. Used as `PORT=0 node --import ./loopback.mjs SERVER`; the first line on standard output is then
 // `listening 127.0.0.1:41234`.

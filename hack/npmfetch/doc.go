@@ -1,6 +1,3 @@
-// Copyright The Mooring Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 // Command npmfetch unpacks the npm packages that a package-lock.json pins, without npm: neither npm nor Node need be
 // installed, and no package's install script ever runs.
 //

@@ -1,6 +1,3 @@
-// Copyright The Mooring Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 package main
 
 import (

@@ -1,6 +1,3 @@
-// Copyright The Mooring Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 // Package argocd tests the health check for Argo CD with the interpreter that Argo CD runs it by. It is part of the tool
 // module so that Mooring itself depends on no Lua.
 package argocd

@@ -1,6 +1,3 @@
-// Copyright The Mooring Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 // Package chart tests the Helm chart with Helm itself: what it renders, what it refuses, and that a cluster takes it
 // and Mooring works as it was installed. It is part of the tool module so that Mooring itself depends on no Helm.
 package chart

@@ -1,6 +1,3 @@
-// Copyright The Mooring Authors.
-// SPDX-License-Identifier: Apache-2.0
-
 // Command golangci-lint is golangci-lint with the Kubernetes API linter compiled in. It is built from pinned modules
 // because `golangci-lint custom` would have to clone a repository first.
 package main
