@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/mooring-dev/mooring/internal/catalog/jsontree"
 )
@@ -86,12 +85,6 @@ func DecodeBaseline(data map[string]string, binaryData map[string][]byte) (Basel
 		return Baseline{}, fmt.Errorf("%s: %w", ApprovedKey, err)
 	}
 	return Baseline{approved: approved}, nil
-}
-
-// IsDigest reports whether text has the form of a Digest, so that a mistyped approval can be told from an outdated one.
-func IsDigest(text string) bool {
-	digits, ok := strings.CutPrefix(text, digestPrefix)
-	return ok && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // Pin says what of a server's tools is approved.

@@ -30,9 +30,6 @@ func OutcomeOf(f Failure) Outcome {
 	return OutcomeUnknown
 }
 
-// Replayable reports whether the request that failed with f may be sent again once without anybody's permission.
-func Replayable(f Failure) bool { return OutcomeOf(f) == NotProcessed }
-
 // RefusedClass says whether waiting may help against a failure to connect or list.
 type RefusedClass int
 

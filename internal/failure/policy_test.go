@@ -20,9 +20,6 @@ func TestOutcomeOf(t *testing.T) {
 		if got := OutcomeOf(c.failure); got != c.want {
 			t.Errorf("%+v: got %s, want %s", c.failure, got, c.want)
 		}
-		if got := Replayable(c.failure); got != (c.want == NotProcessed) {
-			t.Errorf("%+v: replayable %v", c.failure, got)
-		}
 	}
 }
 

@@ -17,15 +17,15 @@ func TestAnyMissingVerbIsDeniedBeforeAnythingIsListed(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				w.refuse(verb + " secrets agents")
 				w.run()
-				if w.tracker.Denied("agents", Secret) {
+				if w.tracker.denied("agents", Secret) {
 					t.Fatal("denied although nobody refers to it")
 				}
 				w.tracker.Track(named("agents", "github"), []Ref{secretRef("agents", "gh")})
 				w.expectWakes("denied", map[string]int{"agents/github": 1})
-				if !w.tracker.Denied("agents", Secret) {
+				if !w.tracker.denied("agents", Secret) {
 					t.Fatal("not denied")
 				}
-				if w.tracker.Denied("agents", ConfigMap) || w.tracker.Denied("elsewhere", Secret) {
+				if w.tracker.denied("agents", ConfigMap) || w.tracker.denied("elsewhere", Secret) {
 					t.Fatal("denial has spread")
 				}
 				if lists, watches := w.requests("agents"); lists != 0 || watches != 0 {
@@ -56,7 +56,7 @@ func TestDeniedAccessIsAskedForEveryRecheckAndWakesOnceWhenGranted(t *testing.T)
 		w.grant("list secrets agents")
 		time.Sleep(defaultRecheck)
 		w.expectWakes("granted", map[string]int{"agents/a": 1, "agents/b": 1, "agents/c": 1})
-		if w.tracker.Denied("agents", Secret) {
+		if w.tracker.denied("agents", Secret) {
 			t.Fatal("denied after the grant")
 		}
 		before = w.reviewed("agents")
@@ -81,7 +81,7 @@ func TestDeniedScopeThatNobodyNeedsIsNotAskedFor(t *testing.T) {
 		if got := w.reviewed("agents") - before; got != 0 {
 			t.Fatalf("asked %d times for nobody", got)
 		}
-		if w.tracker.Denied("agents", Secret) {
+		if w.tracker.denied("agents", Secret) {
 			t.Fatal("denial outlived its watch")
 		}
 	})
@@ -107,7 +107,7 @@ func TestRefusedListIsDeniedAndNotTriedInALoop(t *testing.T) {
 		w.run()
 		w.tracker.Track(named("agents", "github"), []Ref{secretRef("agents", "gh")})
 		w.expectWakes("refused", map[string]int{"agents/github": 1})
-		if !w.tracker.Denied("agents", Secret) {
+		if !w.tracker.denied("agents", Secret) {
 			t.Fatal("not denied")
 		}
 		time.Sleep(10 * defaultRecheck)
@@ -131,7 +131,7 @@ func TestReviewWithoutAnAnswerDoesNotHoldTheWatchUp(t *testing.T) {
 		w.run()
 		w.tracker.Track(named("agents", "github"), []Ref{secretRef("agents", "gh")})
 		w.expectWakes("watch is up", map[string]int{"agents/github": 1})
-		if w.tracker.Denied("agents", Secret) {
+		if w.tracker.denied("agents", Secret) {
 			t.Fatal("denied without a refusal")
 		}
 	})
@@ -145,7 +145,7 @@ func TestListThatFailsOtherwiseIsTriedAgain(t *testing.T) {
 		w.expectWakes("list failed", map[string]int{})
 		time.Sleep(10 * time.Second)
 		w.expectWakes("watch is up", map[string]int{"agents/github": 1})
-		if w.tracker.Denied("agents", Secret) {
+		if w.tracker.denied("agents", Secret) {
 			t.Fatal("denied without a refusal")
 		}
 	})
@@ -207,7 +207,7 @@ func TestRefusalOfAnEarlierRoundIsIgnored(t *testing.T) {
 
 		watch.refuse(earlier)
 		w.expectWakes("old news", map[string]int{})
-		if w.tracker.Denied("agents", Secret) {
+		if w.tracker.denied("agents", Secret) {
 			t.Fatal("old news denied the present round")
 		}
 	})

@@ -111,7 +111,7 @@ func (c *cluster) heals(t *testing.T) {
 	ref := secretRef(ns, "gh")
 	s.tracker.Track(named(ns, "github"), []Ref{ref})
 	s.expectWake(g, named(ns, "github"), "denied")
-	g.Expect(s.tracker.Denied(ns, Secret)).To(BeTrue())
+	g.Expect(s.tracker.denied(ns, Secret)).To(BeTrue())
 	_, err := s.tracker.Read(t.Context(), ref)
 	denied, ok := errors.AsType[AccessDeniedError](err)
 	g.Expect(ok).To(BeTrue(), "error is %v", err)
@@ -119,7 +119,7 @@ func (c *cluster) heals(t *testing.T) {
 	out, err := c.shell(denied.Grant)
 	g.Expect(err).NotTo(HaveOccurred(), "%s: %s", denied.Grant, out)
 	s.expectWake(g, named(ns, "github"), "granted")
-	g.Expect(s.tracker.Denied(ns, Secret)).To(BeFalse())
+	g.Expect(s.tracker.denied(ns, Secret)).To(BeFalse())
 	s.expectValue(t, g, ref, "one")
 	g.Consistently(s.wakes, time.Second).Should(BeEmpty(), "woken more than once")
 }
@@ -141,7 +141,7 @@ func (c *cluster) noticesRevocationByRead(t *testing.T) {
 		_, err := s.tracker.Read(t.Context(), ref)
 		return err
 	}, patience).Should(MatchError(AccessDeniedError{Secret, ns, GrantCommand(identity, ns)}))
-	g.Expect(s.tracker.Denied(ns, Secret)).To(BeTrue())
+	g.Expect(s.tracker.denied(ns, Secret)).To(BeTrue())
 	s.expectWake(g, named(ns, "bystander"), "denied")
 
 	c.grant(t, ns)
@@ -159,7 +159,7 @@ func (c *cluster) noticesRevocationByWatch(t *testing.T) {
 	s.expectWake(g, named(ns, "github"), "watch is up")
 	c.revoke(t, ns)
 	s.expectWake(g, named(ns, "github"), "denied")
-	g.Expect(s.tracker.Denied(ns, Secret)).To(BeTrue())
+	g.Expect(s.tracker.denied(ns, Secret)).To(BeTrue())
 }
 
 // startCluster starts etcd and kube-apiserver for this test.

@@ -122,7 +122,7 @@ func TestRefusedReadOfWhatNobodyTracksIsOnlyAnError(t *testing.T) {
 		if denied, ok := errors.AsType[AccessDeniedError](err); !ok || denied.Namespace != "agents" || denied.Kind != Secret {
 			t.Fatalf("error = %v, want access denied", err)
 		}
-		if w.tracker.Denied("agents", Secret) {
+		if w.tracker.denied("agents", Secret) {
 			t.Fatal("a state without a watch that could end it")
 		}
 	})

@@ -126,13 +126,6 @@ func (t *Tracker) Track(owner types.NamespacedName, refs []Ref) {
 	}
 }
 
-// Denied reports whether reading the kind in the namespace is known to be refused. It is false for what nobody
-// refers to.
-func (t *Tracker) Denied(namespace string, kind Kind) bool {
-	_, _, denied := t.standing(scope{namespace: namespace, kind: kind})
-	return denied
-}
-
 // begin starts every watch that was asked for before Run.
 func (t *Tracker) begin(ctx context.Context) error {
 	t.mu.Lock()

@@ -236,3 +236,10 @@ func verbs(resource, namespace string) []string {
 	}
 	return rights
 }
+
+// denied reports whether reading the kind in the namespace is known to be refused. It is false for what nobody
+// refers to.
+func (t *Tracker) denied(namespace string, kind Kind) bool {
+	_, _, denied := t.standing(scope{namespace: namespace, kind: kind})
+	return denied
+}

@@ -14,9 +14,16 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog/jsontree"
 )
 
+// parse reads one JSON value with a Parser of its own.
+func parse(raw []byte) (jsontree.Node, error) {
+	var p jsontree.Parser
+	root, _, err := p.Parse(raw)
+	return root, err
+}
+
 func canonical(t *testing.T, raw string) string {
 	t.Helper()
-	root, err := jsontree.Parse([]byte(raw))
+	root, err := parse([]byte(raw))
 	if err != nil {
 		t.Fatalf("Parse(%q): %v", raw, err)
 	}
@@ -102,7 +109,7 @@ func TestSyntaxErrorsNameTheByte(t *testing.T) {
 		{".5", 0}, {"+1", 0}, {`"a`, 2}, {"\"a\nb\"", 2}, {`"\x"`, 3}, {`"\u12"`, 1}, {`"\u12G4"`, 1}, {`"\`, 1},
 		{"\"\\n\n\"", 3}, {`"\n`, 3}, {"{]", 1}, {"NaN", 0},
 	} {
-		_, err := jsontree.Parse([]byte(c.in))
+		_, err := parse([]byte(c.in))
 		want := fmt.Sprintf("invalid JSON at byte %d", c.at)
 		if !errors.Is(err, jsontree.ErrSyntax) || err.Error() != want {
 			t.Errorf("Parse(%q): %v, want %q", c.in, err, want)
@@ -115,10 +122,10 @@ func TestSyntaxErrorsNameTheByte(t *testing.T) {
 
 func TestDepthIsBounded(t *testing.T) {
 	nest := func(n int) []byte { return []byte(strings.Repeat("[", n) + strings.Repeat("]", n)) }
-	if _, err := jsontree.Parse(nest(jsontree.MaxDepth)); err != nil {
+	if _, err := parse(nest(jsontree.MaxDepth)); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
-	if _, err := jsontree.Parse(nest(jsontree.MaxDepth + 1)); !errors.Is(err, jsontree.ErrDepth) {
+	if _, err := parse(nest(jsontree.MaxDepth + 1)); !errors.Is(err, jsontree.ErrDepth) {
 		t.Errorf("beyond the limit: %v", err)
 	}
 	p := jsontree.Parser{Room: 2}
@@ -167,7 +174,7 @@ func TestRecycledMemoryHoldsTheNextTree(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
-	root, err := jsontree.Parse([]byte(`{"b":{"x":1},"d":[1]}`))
+	root, err := parse([]byte(`{"b":{"x":1},"d":[1]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +196,7 @@ func TestMembers(t *testing.T) {
 }
 
 func TestSetDoesNotDisturbNeighbours(t *testing.T) {
-	root, err := jsontree.Parse([]byte(`[{"a":1},{"b":2}]`))
+	root, err := parse([]byte(`[{"a":1},{"b":2}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +223,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		root, err := jsontree.Parse(raw)
+		root, err := parse(raw)
 		if errors.Is(err, jsontree.ErrDepth) {
 			return
 		}
@@ -238,7 +245,7 @@ func FuzzParse(f *testing.F) {
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("content changed:\ngot  %#v\nwant %#v", got, want)
 		}
-		again, err := jsontree.Parse(out)
+		again, err := parse(out)
 		if err != nil || !bytes.Equal(again.Append(nil), out) {
 			t.Fatalf("canonical form of %q is not stable: %v", out, err)
 		}
@@ -246,7 +253,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestReader(t *testing.T) {
-	root, err := jsontree.Parse([]byte(`{"text":"t","n":7,"half":0.5,"list":[1,2],"object":{"in":"x"}}`))
+	root, err := parse([]byte(`{"text":"t","n":7,"half":0.5,"list":[1,2],"object":{"in":"x"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,13 +46,6 @@ func (p *Parser) Parse(raw []byte) (root Node, repaired int, err error) {
 	return root, p.repaired, nil
 }
 
-// Parse reads one JSON value with a Parser of its own.
-func Parse(raw []byte) (Node, error) {
-	var p Parser
-	root, _, err := p.Parse(raw)
-	return root, err
-}
-
 func (p *Parser) syntax() error { return fmt.Errorf("%w at byte %d", ErrSyntax, p.pos) }
 
 func (p *Parser) space() {
