@@ -139,8 +139,8 @@ func (p *Policy) addrRefused(target netip.AddrPort) string {
 	return ""
 }
 
-// localForms is where RFC 6052 section 2.2 puts an IPv4 address behind prefixes of 96, 48, 56 and 64 bits. Which of them
-// a network has chosen within localNAT64 cannot be seen.
+// localForms is where RFC 6052 section 2.2 puts an IPv4 address behind prefixes of 96, 48, 56 and 64 bits. Which of
+// them a network has chosen within localNAT64 cannot be seen.
 var localForms = [][4]int{{12, 13, 14, 15}, {6, 7, 9, 10}, {7, 9, 10, 11}, {9, 10, 11, 12}}
 
 // embedded are the IPv4 addresses that a translator or tunnel may send to in place of addr.
