@@ -116,8 +116,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 	}
 	log.FromContext(ctx).V(1).Info("pass", "open", s.open, "servers", len(s.servers))
-	err := r.finish(ctx, s)
-	return s.result(), err
+	if err := r.finish(ctx, s); err != nil {
+		return ctrl.Result{}, err
+	}
+	return s.result(), nil
 }
 
 // finish tells what this pass learnt: one status patch when something changed and it is time, and events for the

@@ -142,6 +142,17 @@ func (d *draft) takesAway(before *offer.Document) bool {
 	})
 }
 
+// doubled are the servers that lost tools to others of the same exposed name.
+func (d *draft) doubled(document *offer.Document) []catalog.Ref {
+	var refs []catalog.Ref
+	for _, slice := range d.slices {
+		if merged, ok := document.Slice(slice.Ref); ok && len(merged.Tools) < len(slice.Tools) {
+			refs = append(refs, slice.Ref)
+		}
+	}
+	return refs
+}
+
 func (d *draft) publish(s *scope) (offer.Publication, error) {
 	all := make([]offer.Slice, 0, len(d.slices))
 	for _, slice := range d.slices {

@@ -68,7 +68,13 @@ type published struct {
 	version string
 	slices  []*offer.Slice
 	errors  []offer.Error
-	gaveWay []catalog.Ref
+	reduced reduced
+}
+
+// reduced are the servers of which not everything is offered that was to be.
+type reduced struct {
+	// gaveWay: their tools did not fit. doubled: some of their tools have names of another server's.
+	gaveWay, doubled []catalog.Ref
 }
 
 // of returns the memory of an object; a new object of an old name starts without one.

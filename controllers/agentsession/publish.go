@@ -89,21 +89,21 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, d draft) error {
 		return errForeign
 	}
 	if s.memory.last.covers(s, d) {
-		s.giveWay(s.memory.last.gaveWay)
+		s.reduced = s.memory.last.reduced
 		return nil
 	}
 	publication, err := d.publish(s)
 	if err != nil {
 		return err
 	}
-	s.giveWay(publication.GaveWay)
+	s.reduced = reduced{gaveWay: publication.GaveWay, doubled: d.doubled(&publication.Document)}
 	return r.replace(ctx, s, d, publication)
 }
 
 // replace writes what was put together, if it is not what stands there and its turn has come.
 func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication offer.Publication) (err error) {
 	m, first := s.memory, s.document == nil
-	last := published{version: s.stored.version(), slices: d.slices, errors: d.errors, gaveWay: publication.GaveWay}
+	last := published{version: s.stored.version(), slices: d.slices, errors: d.errors, reduced: s.reduced}
 	switch {
 	case first, d.takesAway(s.document):
 	case publication.Encoded.Same(s.stored.object.Data, s.stored.object.BinaryData):
@@ -142,13 +142,6 @@ func (m *memory) bucket(now time.Time) time.Duration {
 func (p *published) covers(s *scope, d draft) bool {
 	return s.document != nil && p.version != "" && p.version == s.stored.version() &&
 		slices.Equal(p.slices, d.slices) && slices.Equal(p.errors, d.errors)
-}
-
-// giveWay notes whose tools did not fit.
-func (s *scope) giveWay(refs []catalog.Ref) {
-	for _, ref := range refs {
-		s.gaveWay[ref.String()] = true
-	}
 }
 
 // tellPublished says what agents have.

@@ -367,6 +367,26 @@ func TestB32_ForeignServerOfTheSameName(t *testing.T) {
 	})
 }
 
+// Of two tools of one exposed name the first server's is offered, and status says what the other one lost.
+func TestB32_SameExposedNameOfTwoServers(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		far := declared("a").Namespace("shared").UID("uid-far").Mutate(func(s *v1alpha1.MCPServer) {
+			s.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+		}).Obj()
+		w := newWorld(t, agent().Ref("shared-a").ForeignRef("shared", "a").Obj(), declared("shared-a").Obj(), far)
+		w.up("shared-a", "x")
+		w.stands("far", session.Snapshot{State: session.Connected, Settled: true}, shelf.Item{Offered: offering("x", "y")})
+		w.pass()
+		w.Expect(w.document().Routes()["mcp_shared-a_x"].UID).To(Equal("uid-shared-a"))
+		w.Expect(w.document().Routes()["mcp_shared-a_y"].UID).To(Equal("uid-far"))
+		w.Expect(w.servers()).To(Equal("shared-a Connected 1, a Connected 1"))
+		w.Expect(w.get().Status.Servers[1].Message).To(HavePrefix("some of its tools are left out"))
+		w.Expect(w.get().Status.Servers[0].Message).To(BeEmpty())
+		w.pass()
+		w.Expect(w.applies + w.statusWrites).To(Equal(2))
+	})
+}
+
 // A document that is too large loses its largest slices to errors, and is published.
 func TestB40_LargestSlicesGiveWay(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {
@@ -440,14 +460,17 @@ func TestWritesThatFail(t *testing.T) {
 	})
 	inBubble(t, "the API server is unwell", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
-		w.up("a", "x")
+		w.refuse("a", "x") // a pass is due when its tools are to be withdrawn
 		request := ctrl.Request{NamespacedName: coder}
 		w.applyErrors = []error{errUnwell}
-		_, err := w.reconciler.Reconcile(t.Context(), request)
+		result, err := w.reconciler.Reconcile(t.Context(), request)
 		w.Expect(err).To(MatchError("catalog: " + errUnwell.Error()))
+		w.Expect(result).To(BeZero(), "an error or a time, never both")
 		w.statusErrors = []error{errUnwell}
-		_, err = w.reconciler.Reconcile(t.Context(), request)
+		result, err = w.reconciler.Reconcile(t.Context(), request)
 		w.Expect(err).To(MatchError("status: " + errUnwell.Error()))
+		w.Expect(result).To(BeZero())
+		w.up("a", "x")
 		w.pass()
 		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
 	})

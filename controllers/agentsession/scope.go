@@ -38,7 +38,7 @@ type scope struct {
 	// publish sets these.
 	document *offer.Document // what agents have after this pass; nil when nothing of this object's
 	encoding string          // how document was written; empty when it was not
-	gaveWay  map[string]bool // servers whose tools did not fit, by their Ref
+	reduced  reduced
 	stall    *stall
 
 	again time.Time // when to look again; zero: when something happens
@@ -63,7 +63,6 @@ type server struct {
 func newScope(name types.NamespacedName, object *v1alpha1.AgentSession, memory *memory) *scope {
 	s := &scope{
 		name: name, session: object.DeepCopy(), before: object, memory: memory, now: time.Now(),
-		gaveWay: map[string]bool{},
 	}
 	s.say = conditions.For(s.session, &s.session.Status.Conditions)
 	return s

@@ -147,9 +147,14 @@ func state(s *scope, v *server) string {
 
 // explain says what keeps a server from being used.
 func (r *Reconciler) explain(s *scope, v *server, entry *v1alpha1.SessionServerStatus) {
-	if s.gaveWay[v.Ref.String()] {
+	switch {
+	case slices.Contains(s.reduced.gaveWay, v.Ref):
 		entry.Message = "its tools do not fit into the catalog beside those of the other servers; choose fewer servers, " +
 			"or fewer tools by spec.tools"
+		return
+	case slices.Contains(s.reduced.doubled, v.Ref):
+		entry.Message = "some of its tools are left out, because another server's have the same exposed names; " +
+			"choose one of the two servers, or rename one"
 		return
 	}
 	var trouble shelf.Trouble
