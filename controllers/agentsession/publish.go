@@ -118,7 +118,9 @@ func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication
 	if last.version, err = r.write(ctx, s, publication.Encoded); err != nil {
 		return err
 	}
-	if first {
+	if first { // when many gates open at once, every agent's tools come before any status
+		s.quiet = true
+		s.lookAgain(s.now)
 		log.FromContext(ctx).Info("first catalog published", "after", time.Since(m.begun),
 			"tools", publication.Document.ToolCount(), "errors", len(publication.Document.Errors))
 	}

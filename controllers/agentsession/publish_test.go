@@ -466,6 +466,11 @@ func TestWritesThatFail(t *testing.T) {
 		result, err := w.reconciler.Reconcile(t.Context(), request)
 		w.Expect(err).To(MatchError("catalog: " + errUnwell.Error()))
 		w.Expect(result).To(BeZero(), "an error or a time, never both")
+		result, err = w.reconciler.Reconcile(t.Context(), request)
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(result.RequeueAfter).To(Equal(atOnce), "an agent's tools come before any status")
+		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		w.Expect(w.statusWrites).To(BeZero())
 		w.statusErrors = []error{errUnwell}
 		result, err = w.reconciler.Reconcile(t.Context(), request)
 		w.Expect(err).To(MatchError("status: " + errUnwell.Error()))

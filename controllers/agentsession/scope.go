@@ -80,9 +80,11 @@ func (s *scope) result() ctrl.Result {
 	if s.again.IsZero() {
 		return ctrl.Result{}
 	}
-	const soonest = time.Millisecond
-	return ctrl.Result{RequeueAfter: max(time.Until(s.again), soonest)}
+	return ctrl.Result{RequeueAfter: max(time.Until(s.again), atOnce)}
 }
+
+// atOnce is the shortest time after which a pass can be asked for.
+const atOnce = time.Millisecond
 
 // reload is the annotation that asks for the catalog to be put together anew.
 func (s *scope) reload() string { return s.before.Annotations[v1alpha1.AnnotationReload] }

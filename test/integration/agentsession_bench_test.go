@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,8 +37,9 @@ func BenchmarkStartupGate(b *testing.B) {
 				fromCreation = append(fromCreation, w.publications(published, round, together)...)
 			}
 			b.StopTimer()
-			fromReconcile := w.firstPublications()
-			w.Expect(len(fromReconcile)).To(Equal(len(fromCreation)))
+			var fromReconcile []time.Duration
+			w.Eventually(func() int { fromReconcile = w.firstPublications(); return len(fromReconcile) }).
+				Should(Equal(len(fromCreation)))
 			report(b, "creation", fromCreation)
 			report(b, "reconcile", fromReconcile)
 		})
@@ -62,25 +64,28 @@ func newGateWorld(b *testing.B) *world {
 	return w
 }
 
-// publications creates agent sessions and returns how long each one's ConfigMap took.
+// publications creates agent sessions at once and returns how long each one's ConfigMap took.
 func (w *world) publications(published watch.Interface, round, count int) []time.Duration {
 	w.t.Helper()
-	created := map[string]time.Time{}
+	var created sync.Map
+	var creators sync.WaitGroup
 	for i := range count {
-		name := fmt.Sprintf("agent-%d-%d", round, i)
-		created[name+"-mcp-catalog"] = time.Now()
-		w.apply(builder.AgentSession(name).Obj())
+		creators.Go(func() {
+			name := fmt.Sprintf("agent-%d-%d", round, i)
+			created.Store(name+"-mcp-catalog", time.Now())
+			w.apply(builder.AgentSession(name).Obj())
+		})
 	}
 	var out []time.Duration
-	for len(created) > 0 {
+	for len(out) < count {
 		var event watch.Event
-		w.Eventually(published.ResultChan(), patience).Should(Receive(&event))
-		name := event.Object.(client.Object).GetName()
-		if since, first := created[name]; first {
-			out = append(out, time.Since(since))
-			delete(created, name)
+		w.Eventually(published.ResultChan(), patience).WithPolling(time.Millisecond).Should(Receive(&event))
+		since, first := created.LoadAndDelete(event.Object.(client.Object).GetName())
+		if first {
+			out = append(out, time.Since(since.(time.Time)))
 		}
 	}
+	creators.Wait()
 	return out
 }
 
