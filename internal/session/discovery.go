@@ -12,7 +12,7 @@ import (
 const (
 	// window is the time in which a server that loses sessions again and again is noticed.
 	window = time.Minute
-	// flapping is how many forgotten sessions within the window are no longer taken for a restart.
+	// flapping is how many lost sessions within the window are no longer taken for a restart.
 	flapping = 3
 	// unnoticed is how long a session that is opened anew counts as connected still: most are back before anybody
 	// need know.
@@ -33,6 +33,10 @@ type discovery struct {
 	// forgotten are the times at which the server had forgotten our session, lost those at which a connection
 	// ended of itself, both within the window.
 	forgotten, lost []time.Time
+	// since is when the present connection was opened. dropping: the server was put off for connections that end of
+	// themselves, and none has outlived the window since.
+	since    time.Time
+	dropping bool
 	// opened: there was a connection already.
 	opened bool
 	// redialling: a forgotten session that is still told to be connected is opened anew. It is guarded by the
@@ -212,6 +216,7 @@ func (d *discovery) redialled() {
 
 // hold lists the tools over a new connection and then serves it until it ends.
 func (d *discovery) hold(l *link) ending {
+	d.since = time.Now()
 	d.change(func(g *guarded) {
 		if d.opened {
 			g.events = append(g.events, Event{Kind: Rebuilt})
@@ -265,7 +270,8 @@ func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 	})
 }
 
-// vanished notes that a connection ended of itself. It is opened again soon, the later the oftener it happens.
+// vanished notes that a connection ended of itself. It is opened again soon, but where that happens again and again the
+// server is put off as one that forgets its sessions, so that its status does not change all the time.
 func (d *discovery) vanished(f failure.Failure) {
 	if f.Class == failure.SessionLost {
 		d.failed(d.pass(), f)
@@ -273,21 +279,19 @@ func (d *discovery) vanished(f failure.Failure) {
 	}
 	now := time.Now()
 	d.lost = recent(append(d.lost, now))
+	d.dropping = len(d.lost) >= flapping || d.dropping && now.Sub(d.since) < window
 	d.srv.sup.suspect(d.srv.key, f)
 	d.change(func(g *guarded) {
 		g.events = append(g.events, Event{Kind: Failed, Failure: f})
 		g.connected, g.attempting = false, false
 		g.refreshDone = g.refreshAsked
 		g.fault = g.fault.follow(f)
+		if d.dropping {
+			flaps := f
+			flaps.Reason = failure.SessionFlapping
+			g.breaker.Failed(now, g.breaker.Pass(), flaps, true)
+			return
+		}
 		g.breaker.Hold(now.Add(d.srv.sup.options.Rand.Delay(len(d.lost))))
 	})
-}
-
-// recent drops the times that are no longer within the window.
-func recent(times []time.Time) []time.Time {
-	oldest := time.Now().Add(-window)
-	for len(times) > 0 && times[0].Before(oldest) {
-		times = times[1:]
-	}
-	return times
 }

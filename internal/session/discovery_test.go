@@ -406,7 +406,7 @@ func TestIdleDeathIsNoticedAndPaced(t *testing.T) {
 			server.Newest().Observer.Lost(reset)
 			r.after(time.Second)
 		}
-		if n := server.Counts().Dials - before; n > 3600/8+10 {
+		if n := server.Counts().Dials - before; n > 40 {
 			t.Fatalf("%d sessions in an hour of deaths", n)
 		}
 		equal(t, "never two at once", server.Counts().MostOpen, 1)
@@ -726,4 +726,47 @@ func TestForgottenSessionThatDoesNotComeBackIsNotConnected(t *testing.T) {
 		equal(t, "notified", r.notices("a"), 1)
 		r.is("a", session.Connected)
 	})
+}
+
+// A server that lists its tools and then drops the connection is put off, the longer the oftener, without a strike: its
+// status is quiet.
+func TestConnectionsThatKeepDroppingArePutOff(t *testing.T) {
+	for _, lives := range []time.Duration{0, 25 * time.Second} {
+		t.Run(lives.String(), func(t *testing.T) {
+			bubble(t, manager(), func(t *testing.T, r *rig) {
+				server := sessiontest.NewServer(sessiontest.Script{})
+				r.Ensure("a", config(server))
+				started := time.Now()
+				for drops := 0; time.Since(started) < time.Hour; {
+					if r.snapshot("a").State != session.Connected {
+						r.after(100 * time.Millisecond)
+						continue
+					}
+					r.after(lives)
+					server.Newest().Observer.Lost(reset)
+					synctest.Wait()
+					snapshot := r.is("a", session.Waiting)
+					equal(t, "reason", snapshot.Fault.Reason, failure.ConnectionLost)
+					equal(t, "strikes", snapshot.Strikes, 0)
+					drops++
+					if wait := time.Until(snapshot.NextAttempt); drops < 3 {
+						between(t, "taken for a restart", wait, 500*time.Millisecond, 1100*time.Millisecond)
+					} else {
+						between(t, "put off", wait, 24*time.Second, 6*time.Minute)
+					}
+				}
+				if n := r.notices("a"); n > 40 {
+					t.Fatalf("notified %d times in an hour", n)
+				}
+				equal(t, "quarantines", r.count(session.Struck), 0)
+
+				// When it stays, it is connected within a probe interval, and a single loss is a restart again.
+				r.after(8 * time.Minute)
+				r.is("a", session.Connected)
+				server.Newest().Observer.Lost(reset)
+				r.after(1100 * time.Millisecond)
+				r.is("a", session.Connected)
+			})
+		})
+	}
 }

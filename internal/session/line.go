@@ -262,3 +262,12 @@ func (g *guarded) drain(cause error) {
 		}
 	}
 }
+
+// recent drops the times that are no longer within the window.
+func recent(times []time.Time) []time.Time {
+	oldest := time.Now().Add(-window)
+	for len(times) > 0 && times[0].Before(oldest) {
+		times = times[1:]
+	}
+	return times
+}
