@@ -79,6 +79,18 @@ func TestServer(t *testing.T) {
 			failing(s, v1alpha1.SessionWaiting, "connect")
 			return s
 		},
+		"rate-limited": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionFalse, v1alpha1.ReasonRateLimited,
+				"https://mcp.example.com/mcp answered 429 Too Many Requests; it is tried again when the server allows it")
+			failing(s, v1alpha1.SessionWaiting, "connect").LastFailure.Reason = v1alpha1.ReasonRateLimited
+			return s
+		},
+		"flapping": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionFalse, v1alpha1.ReasonSessionFlapping,
+				"https://mcp.example.com/mcp forgot the session three times within a minute; look into its own logs")
+			failing(s, v1alpha1.SessionWaiting, "list").LastFailure.Reason = v1alpha1.ReasonSessionFlapping
+			return s
+		},
 		"quarantined": func() *v1alpha1.MCPServer {
 			s := server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused)
 			session := failing(s, v1alpha1.SessionQuarantined, "connect")

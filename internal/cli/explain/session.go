@@ -83,11 +83,26 @@ func (e *explanation) next(ready *metav1.Condition) string {
 	case session.State == v1alpha1.SessionRetired:
 		return e.probe(session)
 	case session.State == v1alpha1.SessionWaiting:
-		return fmt.Sprintf("tried again within seconds; after %d failures in a row it is left alone for a while",
-			e.server.Spec.Attempts())
+		return e.attempt(session)
 	default:
 		return ""
 	}
+}
+
+// attempt tells when a server that failed is tried again.
+func (e *explanation) attempt(session *v1alpha1.SessionStatus) string {
+	reason := ""
+	if session.LastFailure != nil {
+		reason = session.LastFailure.Reason
+	}
+	switch reason {
+	case v1alpha1.ReasonRateLimited:
+		return "tried again when the server allows it, within an hour at most"
+	case v1alpha1.ReasonSessionFlapping:
+		return "tried again after a pause, as the server keeps forgetting the session"
+	}
+	return fmt.Sprintf("tried again within seconds; after %d failures in a row it is left alone for a while",
+		e.server.Spec.Attempts())
 }
 
 func (e *explanation) probe(session *v1alpha1.SessionStatus) string {
