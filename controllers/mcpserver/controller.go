@@ -134,12 +134,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	if s.restful {
 		if s.snapshot.Restored { // it may be long before there is news
-			r.measure(s.name, &s.before.Status)
+			r.measure(s, &s.before.Status)
 		}
 		return nil
 	}
 	summarise(s)
-	r.measure(s.name, &s.server.Status)
+	r.measure(s, &s.server.Status)
 	if equality.Semantic.DeepEqual(s.before.Status, s.server.Status) {
 		r.said.note(s.server)
 		return nil
@@ -169,11 +169,25 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// measure sets the gauges of one server.
-func (r *Reconciler) measure(server types.NamespacedName, status *v1alpha1.MCPServerStatus) {
-	state := v1alpha1.ReasonDisabled
-	if status.Session != nil {
+// stateNotAccepted is the state, in metrics, of a server that has no session since its declaration is not accepted.
+const stateNotAccepted = "NotAccepted"
+
+// States are all values of the label state of metrics: those of status.session, and why there is no session.
+func States() []string {
+	return []string{
+		v1alpha1.SessionConnecting, v1alpha1.SessionConnected, v1alpha1.SessionWaiting, v1alpha1.SessionQuarantined,
+		v1alpha1.SessionRetired, v1alpha1.ReasonDisabled, stateNotAccepted,
+	}
+}
+
+// measure sets the gauges of one server, of which status says what is given.
+func (r *Reconciler) measure(s *scope, status *v1alpha1.MCPServerStatus) {
+	server, state := s.name, stateNotAccepted
+	switch {
+	case status.Session != nil:
 		state = status.Session.State
+	case s.server.Spec.Disabled && s.refused == nil:
+		state = v1alpha1.ReasonDisabled
 	}
 	r.Metrics.ServerState(server.Namespace, server.Name, state)
 	r.Metrics.ServerReady(server.Namespace, server.Name,

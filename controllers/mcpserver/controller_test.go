@@ -66,6 +66,42 @@ func (w *world) metrics() map[string]float64 {
 	return out
 }
 
+// states are those that the metrics say the object is in.
+func (w *world) states() (states []string) {
+	w.t.Helper()
+	families, err := w.series.Gather()
+	w.Expect(err).NotTo(HaveOccurred())
+	for _, family := range families {
+		for _, series := range family.GetMetric() {
+			if family.GetName() != "mooring_server_state" || series.GetGauge().GetValue() != 1 {
+				continue
+			}
+			for _, label := range series.GetLabel() {
+				if label.GetName() == "state" {
+					states = append(states, label.GetValue())
+				}
+			}
+		}
+	}
+	return states
+}
+
+// A server that nobody disabled is not called so.
+func TestStateOfAServerWithoutASession(t *testing.T) {
+	w := newWorld(t, declared().Bearer("login", "token").Obj())
+	w.pass()
+	w.Expect(w.states()).To(Equal([]string{"NotAccepted"}))
+	w.references.values[refs.Ref{Kind: refs.Secret, Namespace: testNamespace, Name: "login", Key: "token"}] = "first"
+	w.settle(connected("echo"))
+	w.Expect(w.states()).To(Equal([]string{"Connected"}))
+	w.edit(func(s *v1alpha1.MCPServer) { s.Spec.Disabled = true })
+	w.pass()
+	w.Expect(w.states()).To(Equal([]string{"Disabled"}))
+	w.edit(func(s *v1alpha1.MCPServer) { s.Spec.Tools = &v1alpha1.Tools{Allow: []string{"["}} })
+	w.pass()
+	w.Expect(w.states()).To(Equal([]string{"NotAccepted"}), "what is disabled can be wrong, too")
+}
+
 func labelled(series *dto.Metric, name string) bool {
 	for _, label := range series.GetLabel() {
 		if label.GetName() == "name" && label.GetValue() == name {

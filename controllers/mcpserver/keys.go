@@ -32,15 +32,20 @@ type Keys struct {
 // Notify wakes the object that the session belongs to; it never blocks. Keys that are bound to nothing are dropped:
 // their object is gone.
 func (k *Keys) Notify(key session.Key) {
-	k.mu.Lock()
-	name, ok := k.guarded.names[key]
-	k.mu.Unlock()
-	if ok {
+	if name, bound := k.Name(key); bound {
 		k.Feed.Wake(name)
 	}
 	if k.Also != nil {
 		k.Also(key)
 	}
+}
+
+// Name is the object that the session belongs to; none when it is gone.
+func (k *Keys) Name(key session.Key) (types.NamespacedName, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	name, bound := k.guarded.names[key]
+	return name, bound
 }
 
 // bind notes that name is declared with key, and returns the key of the object that had the name before, if any.

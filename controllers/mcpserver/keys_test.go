@@ -42,11 +42,17 @@ func TestKeys(t *testing.T) {
 	keys.Notify("two")
 	g.Expect(woken()).To(Equal([]string{"a", "b"}))
 
+	owner, bound := keys.Name("one")
+	g.Expect(bound).To(BeTrue())
+	g.Expect(owner).To(Equal(name("a")))
+
 	former, replaced := keys.bind(name("a"), "three")
 	g.Expect(replaced).To(BeTrue())
 	g.Expect(former).To(Equal(session.Key("one")))
 	keys.Notify("one")
 	g.Expect(woken()).To(BeEmpty(), "the object of the old key is gone")
+	_, bound = keys.Name("one")
+	g.Expect(bound).To(BeFalse())
 	keys.Notify("three")
 	g.Expect(woken()).To(Equal([]string{"a"}))
 

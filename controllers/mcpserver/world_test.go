@@ -79,8 +79,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 
 // start makes a reconciler that remembers nothing, as a new process has it.
 func (w *world) start() {
-	series, err := metrics.New(w.series, v1alpha1.SessionConnecting, v1alpha1.SessionConnected, v1alpha1.SessionWaiting,
-		v1alpha1.SessionQuarantined, v1alpha1.SessionRetired, v1alpha1.ReasonDisabled)
+	series, err := metrics.New(w.series, States()...)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.reconciler = &Reconciler{
 		Client: interceptor.NewClient(w.api, w.cached()), Live: w.api,

@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers"
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
@@ -40,15 +40,14 @@ func (o *Settings) dependencies(
 	if registry == nil {
 		registry = ctrlmetrics.Registry
 	}
-	series, err := metrics.New(registry, v1alpha1.SessionConnecting, v1alpha1.SessionConnected,
-		v1alpha1.SessionWaiting, v1alpha1.SessionQuarantined, v1alpha1.SessionRetired, v1alpha1.ReasonDisabled)
+	series, err := metrics.New(registry, mcpserver.States()...)
 	if err != nil {
 		return none, fmt.Errorf("metrics: %w", err)
 	}
 	sessions := session.New(session.Options{
 		Discover:     true,
 		Notify:       servers.Notify,
-		Observe:      observer(ctrl.Log.WithName("session"), series),
+		Observe:      observer(ctrl.Log.WithName("session"), servers.Name, series),
 		DrainTimeout: o.DrainTimeout,
 	})
 	dialers := &dialers{policy: policy, eras: upstream.NewEraMemory(), tokens: oauth.NewSources()}
@@ -154,10 +153,15 @@ func (d *dialers) source(resolved *endpoint.Config, userAgent string) (*oauth.So
 }
 
 // observer turns a session's events into metrics and log lines. A failure is a debug line: its first occurrence shows
-// in status and events anyway.
-func observer(root logr.Logger, series *metrics.Metrics) func(session.Event) {
+// in status and events anyway. A line names the server, unless its object is gone already.
+func observer(
+	root logr.Logger, server func(session.Key) (types.NamespacedName, bool), series *metrics.Metrics,
+) func(session.Event) {
 	return func(event session.Event) {
 		log := root.WithValues("session", event.Key)
+		if name, bound := server(event.Key); bound {
+			log = log.WithValues("namespace", name.Namespace, "name", name.Name)
+		}
 		switch event.Kind {
 		case session.Dialled:
 			series.Connected(event.Duration)

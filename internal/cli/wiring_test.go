@@ -9,8 +9,10 @@ import (
 	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/mooring-dev/mooring/controllers/mcpserver"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/metrics"
@@ -55,7 +57,7 @@ func TestObserver(t *testing.T) {
 			var lines []string
 			log := funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{Verbosity: 1})
 			test.event.Key = "uid"
-			observer(log, series)(test.event)
+			observer(log, (&mcpserver.Keys{}).Name, series)(test.event)
 			want := map[string]float64{}
 			if test.metric != "" {
 				want[strings.TrimSpace(test.metric+" "+test.label)] = 1
@@ -68,6 +70,23 @@ func TestObserver(t *testing.T) {
 			g.Expect(lines).To(ConsistOf(And(ContainSubstring(test.line), ContainSubstring(`"session"="uid"`))))
 		})
 	}
+}
+
+// A line names the server, as people know it.
+func TestObserverNamesTheServer(t *testing.T) {
+	g := NewWithT(t)
+	series, err := metrics.New(prometheus.NewRegistry())
+	g.Expect(err).NotTo(HaveOccurred())
+	var line string
+	log := funcr.New(func(_, text string) { line = text }, funcr.Options{})
+	named := func(key session.Key) (types.NamespacedName, bool) {
+		return types.NamespacedName{Namespace: "agents", Name: "fs"}, key == "uid"
+	}
+	observer(log, named, series)(session.Event{Kind: session.Overstayed, Key: "uid"})
+	g.Expect(line).To(Equal(
+		`"level"=0 "msg"="sessions did not end in time" "session"="uid" "namespace"="agents" "name"="fs"`))
+	observer(log, named, series)(session.Event{Kind: session.Overstayed, Key: "gone"})
+	g.Expect(line).To(Equal(`"level"=0 "msg"="sessions did not end in time" "session"="gone"`))
 }
 
 // counted are the counters and histograms that are not zero, by name and label values.
