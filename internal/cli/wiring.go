@@ -17,7 +17,6 @@ import (
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/egress"
-	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/oauth"
 	"github.com/mooring-dev/mooring/internal/refs"
@@ -176,8 +175,8 @@ func observer(
 			series.Quarantined()
 			log.Info("server quarantined", "reason", event.Failure.Reason)
 		case session.GivenUp:
-			series.Retired(string(retirement(event.Failure)))
-			log.Info("server retired", "reason", event.Failure.Reason)
+			series.Retired(string(event.Retirement))
+			log.Info("server retired", "reason", event.Failure.Reason, "retirement", event.Retirement)
 		case session.Rebuilt:
 			series.Rebuilt()
 			log.V(1).Info("session rebuilt")
@@ -189,14 +188,6 @@ func observer(
 			log.V(1).Info("session closed")
 		}
 	}
-}
-
-// retirement is the kind of retirement that a failure leads to.
-func retirement(f failure.Failure) session.Retirement {
-	if failure.RefusedBy(f) == failure.NotRefused {
-		return session.Exhausted
-	}
-	return session.Refused
 }
 
 // eras shows the dialers' memory to the controller, which stores what is confirmed.

@@ -770,3 +770,40 @@ func TestConnectionsThatKeepDroppingArePutOff(t *testing.T) {
 		})
 	}
 }
+
+// The kind of retirement is told as it is: a failure that is refused after some attempts only may be the last strike.
+func TestRetirementIsToldWithItsKind(t *testing.T) {
+	notMCP := failing(failure.Failure{Class: failure.Protocol, Reason: failure.NotMCP, Sent: true})
+	for _, test := range []struct {
+		name string
+		dial func(n int) error
+		want session.Retirement
+	}{
+		{"one answer that is not MCP among failures by transport", func(n int) error {
+			if n == 5 {
+				return notMCP
+			}
+			return refused
+		}, session.Exhausted},
+		{"nothing but answers that are not MCP", func(int) error { return notMCP }, session.Refused},
+		{"a credential that is not accepted", func(int) error { return status(401) }, session.Refused},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, manager(), func(t *testing.T, r *rig) {
+				r.Ensure("a", config(sessiontest.NewServer(sessiontest.Script{
+					Dial: func(_ context.Context, n int) error { return test.dial(n) },
+				})))
+				r.after(10 * time.Minute)
+				equal(t, "status", r.is("a", session.Retired).Retirement, test.want)
+				equal(t, "retired events", r.count(session.GivenUp), 1)
+				for _, event := range r.events {
+					if event.Kind == session.GivenUp {
+						equal(t, "event", event.Retirement, test.want)
+					} else {
+						equal(t, "any other event", event.Retirement, "")
+					}
+				}
+			})
+		})
+	}
+}

@@ -179,7 +179,7 @@ func (g *guarded) fail(permit breaker.Permit, f failure.Failure, blameless bool)
 	g.events = append(g.events, Event{Kind: Failed, Failure: f})
 	switch {
 	case g.breaker.State() == breaker.Retired && state != breaker.Retired:
-		g.events = append(g.events, Event{Kind: GivenUp, Failure: f})
+		g.events = append(g.events, Event{Kind: GivenUp, Failure: f, Retirement: g.retirement()})
 	case !g.breaker.QuarantinedUntil().IsZero() && !g.breaker.QuarantinedUntil().Equal(until):
 		g.events = append(g.events, Event{Kind: Struck, Failure: f})
 	}

@@ -49,7 +49,7 @@ const (
 	Listed     EventKind = "listed"      // Duration: of the traversal
 	Failed     EventKind = "failed"      // Failure: of a try, a refresh, a probe or a call
 	Struck     EventKind = "quarantined" // Failure: the last one
-	GivenUp    EventKind = "retired"     // Failure: the last one
+	GivenUp    EventKind = "retired"     // Failure: the last one; Retirement
 	Rebuilt    EventKind = "rebuilt"     // a session is opened in the place of a lost one
 	Disposed   EventKind = "closed"      // a connection was closed
 	Panicked   EventKind = "panicked"    // Stack
@@ -58,11 +58,12 @@ const (
 
 // Event is something that happened to a server, for logs and metrics. Nothing in it is secret.
 type Event struct {
-	Key      Key
-	Kind     EventKind
-	Failure  failure.Failure
-	Duration time.Duration
-	Stack    string
+	Key        Key
+	Kind       EventKind
+	Failure    failure.Failure
+	Retirement Retirement
+	Duration   time.Duration
+	Stack      string
 }
 
 // Supervisor keeps the sessions of all servers. Its methods are safe for concurrent use and do no I/O of their own.
