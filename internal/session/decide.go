@@ -217,8 +217,7 @@ func (s *server) answered(permit breaker.Permit) {
 
 // failed ends a permit with a failure that counts, once for each line, and gives the line up.
 func (s *server) failed(ln *line, permit breaker.Permit, f failure.Failure) {
-	blameless := s.sup.suspect(s.key, f)
-	s.change(func(g *guarded) {
+	s.sup.judge(s.key, f, s.change, func(g *guarded, blameless bool) {
 		g.detach(ln, errDisposed)
 		if ln.counted && !permit.Probe {
 			return

@@ -252,8 +252,7 @@ func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 		}
 		f.Reason = failure.SessionFlapping
 	}
-	blameless := d.srv.sup.suspect(d.srv.key, f)
-	d.change(func(g *guarded) {
+	d.srv.sup.judge(d.srv.key, f, d.change, func(g *guarded, blameless bool) {
 		g.fail(permit, f, blameless)
 		g.attempting = false
 		g.attemptEnded(d.catalog)
@@ -280,8 +279,7 @@ func (d *discovery) vanished(f failure.Failure) {
 	now := time.Now()
 	d.lost = recent(append(d.lost, now))
 	d.dropping = len(d.lost) >= flapping || d.dropping && now.Sub(d.since) < window
-	d.srv.sup.suspect(d.srv.key, f)
-	d.change(func(g *guarded) {
+	d.srv.sup.judge(d.srv.key, f, d.change, func(g *guarded, _ bool) {
 		g.events = append(g.events, Event{Kind: Failed, Failure: f})
 		g.connected, g.attempting = false, false
 		g.refreshDone = g.refreshAsked

@@ -67,6 +67,32 @@ func TestSuspicionGuard(t *testing.T) {
 	})
 }
 
+// Where most of a fleet fails in the same instant, whoever comes first is pardoned too, whichever goroutine notices it.
+func TestSuspicionOfSimultaneousFailures(t *testing.T) {
+	for range 20 {
+		bubble(t, manager(), func(t *testing.T, r *rig) {
+			for i := range 40 {
+				cfg := config(sessiontest.NewServer(sessiontest.Script{
+					Dial: func(context.Context, int) error {
+						<-time.After(time.Second)
+						return refused
+					},
+				}))
+				cfg.Address = fmt.Sprint("host-", i)
+				cfg.Recovery.Attempts, cfg.Recovery.Strikes = 1, 1
+				r.Ensure(key(i), cfg)
+			}
+			r.after(time.Second)
+			for i := range 40 {
+				equal(t, "strikes", r.is(key(i), session.Waiting).Strikes, 0)
+			}
+			if n := r.count(session.GivenUp); n > 20 {
+				t.Fatalf("%d are told to be retired after it was noticed", n)
+			}
+		})
+	}
+}
+
 // 100 servers of one host were quarantined when the manager ended; all fail still.
 func TestRestoredQuarantinesDoNotComeBackTogether(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {

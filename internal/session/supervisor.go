@@ -229,22 +229,24 @@ func (s *Supervisor) all() []*server {
 	return servers
 }
 
-// suspect notes a failure by transport and reports whether it must be our own fault; then the strikes that servers
-// got of it before it was noticed are taken back.
-func (s *Supervisor) suspect(key Key, f failure.Failure) bool {
-	if f.Class != failure.Transport {
-		return false
-	}
+// judge lets change run the transition that a failure leads to, and tells it whether the failure must be our own fault:
+// then the strikes that servers got of it before that was noticed are taken back. It is noticed under the server's lock,
+// so that whoever strikes before is also found by those who take back.
+func (s *Supervisor) judge(key Key, f failure.Failure, change func(func(*guarded)),
+	transition func(g *guarded, blameless bool)) {
 	s.mu.Lock()
 	servers := s.all()
 	s.mu.Unlock()
-	if !s.suspicion.Failed(string(key), time.Now(), len(servers)) {
-		return false
+	blameless := false
+	change(func(g *guarded) {
+		blameless = f.Class == failure.Transport && s.suspicion.Failed(string(key), time.Now(), len(servers))
+		transition(g, blameless)
+	})
+	if blameless {
+		for _, srv := range servers {
+			srv.pardon()
+		}
 	}
-	for _, srv := range servers {
-		srv.pardon()
-	}
-	return true
 }
 
 func (s *Supervisor) notify(key Key) {
