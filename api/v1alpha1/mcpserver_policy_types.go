@@ -140,8 +140,8 @@ const (
 	PinStrict PinPolicy = "Strict"
 )
 
-// Tools says which of the server's tools are offered. Globs know * (any run of characters), ? (one character), [a-z] and
-// [^a-z] (one of a class, or none of it), and \ (the next character as it is).
+// Tools says which of the server's tools are offered. Globs know * (any run of characters), ? (one character), [a-z]
+// and [^a-z] (one of a class, or none of it), and \ (the next character as it is).
 type Tools struct {
 	// allow are globs of raw tool names that are offered. Absent means all.
 	// +optional

@@ -10,8 +10,8 @@ import (
 // ToolsApplyConfiguration represents a declarative configuration of the Tools type for use
 // with apply.
 //
-// Tools says which of the server's tools are offered. Globs know * (any run of characters), ? (one character), [a-z] and
-// [^a-z] (one of a class, or none of it), and \ (the next character as it is).
+// Tools says which of the server's tools are offered. Globs know * (any run of characters), ? (one character), [a-z]
+// and [^a-z] (one of a class, or none of it), and \ (the next character as it is).
 type ToolsApplyConfiguration struct {
 	// allow are globs of raw tool names that are offered. Absent means all.
 	Allow []string `json:"allow,omitempty"`
