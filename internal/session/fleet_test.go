@@ -238,7 +238,7 @@ func TestStartUpIsBounded(t *testing.T) {
 
 // Four servers that hang delay another behind their host and port by two seconds, not by their whole time to connect.
 func TestHungConnectsDelayOthersByTwoSeconds(t *testing.T) {
-	bubble(t, manager(), func(t *testing.T, r *rig) {
+	bubble(t, manager(), func(_ *testing.T, r *rig) {
 		hung := sessiontest.NewServer(sessiontest.Script{
 			Dial: func(ctx context.Context, _ int) error { return hang(ctx) },
 		})

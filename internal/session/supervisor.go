@@ -230,8 +230,8 @@ func (s *Supervisor) all() []*server {
 }
 
 // judge lets change run the transition that a failure leads to, and tells it whether the failure must be our own fault:
-// then the strikes that servers got of it before that was noticed are taken back. It is noticed under the server's lock,
-// so that whoever strikes before is also found by those who take back.
+// then the strikes that servers got of it before that was noticed are taken back. It is noticed under the server's
+// lock, so that whoever strikes before is also found by those who take back.
 func (s *Supervisor) judge(key Key, f failure.Failure, change func(func(*guarded)),
 	transition func(g *guarded, blameless bool)) {
 	s.mu.Lock()

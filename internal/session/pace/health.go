@@ -30,8 +30,8 @@ func (h *Health) Start(now time.Time) {
 // Demand asks for a probe at once.
 func (h *Health) Demand() { h.now = true }
 
-// Due returns when the next probe is due under an interval: that time after the start of the last one, or after bytes came from the
-// server at alive other than the probe's own answer.
+// Due returns when the next probe is due under an interval: that time after the start of the last one, or after bytes
+// came from the server at alive other than the probe's own answer.
 func (h *Health) Due(now, alive time.Time, interval time.Duration) time.Time {
 	if h.now {
 		return now
