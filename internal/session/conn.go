@@ -8,7 +8,8 @@ import (
 
 // Dialer opens connections to one server with one resolved configuration. Dial performs the whole handshake
 // and honours ctx even where the peer hangs; its errors are classified by package failure. The connection
-// lives until Close, on no context of the caller's.
+// lives until Close, on no context of the caller's. A panic in Dial, or in a method of a Conn, is contained by its
+// caller.
 type Dialer interface {
 	Dial(ctx context.Context, watch Observer) (Conn, error)
 }
@@ -24,9 +25,16 @@ type Observer interface {
 	ListChanged()
 	// Alive: bytes came from the server, other than the headers of a stream.
 	Alive()
-	// Lost: the connection is known to be dead without a request having been made.
+	// Lost: the connection is known to be dead without a request having been made. A PanicError in its chain is told as
+	// one in a request is.
 	Lost(err error)
 }
+
+// PanicError is the cause for which a connection was lost when code that nobody waited for panicked.
+type PanicError struct{ Stack string }
+
+// Error does not hold what was thrown, which may be anything.
+func (*PanicError) Error() string { return "panic" }
 
 // Conn is one live MCP connection, safe for concurrent use. A request's failure never spoils its siblings.
 type Conn interface {

@@ -553,6 +553,21 @@ func TestPanicStaysInItsSession(t *testing.T) {
 	})
 }
 
+// A panic that nobody waited for is told, too, and costs the connection.
+func TestPanicBehindAConnectionIsTold(t *testing.T) {
+	bubble(t, manager(), func(t *testing.T, r *rig) {
+		server := sessiontest.NewServer(sessiontest.Script{})
+		r.Ensure("a", config(server))
+		synctest.Wait()
+		server.Newest().Observer.Lost(fmt.Errorf("stream: %w", &session.PanicError{Stack: "goroutine 1"}))
+		synctest.Wait()
+		equal(t, "panics told", r.count(session.Panicked), 1)
+		r.after(time.Minute)
+		r.is("a", session.Connected)
+		equal(t, "handshakes", server.Counts().Dials, 2)
+	})
+}
+
 func TestConnThatBreaksItsPromiseCostsOneTry(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		server := sessiontest.NewServer(sessiontest.Script{

@@ -36,6 +36,7 @@ type link struct {
 	end context.CancelCauseFunc
 	// changed holds one word while a change of the tools has not been heard by the owner.
 	changed chan struct{}
+	tell    func(Event)
 	// alive is when bytes last came from the server, in Unix nanoseconds; 0 is never.
 	alive atomic.Int64
 }
@@ -49,7 +50,12 @@ func (l *link) ListChanged() { signal(l.changed) }
 func (l *link) Alive() { l.alive.Store(time.Now().UnixNano()) }
 
 // Lost implements Observer.
-func (l *link) Lost(err error) { l.end(&lostError{cause: err}) }
+func (l *link) Lost(err error) {
+	if thrown := new(PanicError); errors.As(err, &thrown) {
+		l.tell(Event{Kind: Panicked, Stack: thrown.Stack})
+	}
+	l.end(&lostError{cause: err})
+}
 
 // lostError is the cause of a link that ended without a request having failed.
 type lostError struct{ cause error }
@@ -77,7 +83,7 @@ func signal(c chan struct{}) {
 // dial opens a connection within the configuration's time, or within the Dialer's own. Its error is always a
 // *failure.Error.
 func dial(ctx context.Context, config Config, tell func(Event)) (*link, error) {
-	l := &link{changed: make(chan struct{}, 1)}
+	l := &link{changed: make(chan struct{}, 1), tell: tell}
 	l.ctx, l.end = context.WithCancelCause(ctx)
 	limit := config.Timeouts.Connect
 	if bounded, ok := config.Dialer.(Bounded); ok {

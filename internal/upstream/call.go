@@ -13,7 +13,6 @@ import (
 // Call implements session.Conn. The end of ctx is the end of the call: the caller gets it back at once, and a server
 // of the legacy era is told.
 func (c *conn) Call(ctx context.Context, call session.Call) (answer session.Answer, err error) {
-	defer contain(failure.Call, &err)
 	answer, fault, err := c.send(ctx, call)
 	if err == nil && fault.Code == rpc.HeaderMismatch && c.modern {
 		// The server refused the request before it looked at it: it wants arguments mirrored that we did not know of.

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/mcpfake"
 )
@@ -196,19 +198,51 @@ var longText = func() string {
 	return string(text)
 }()
 
-// A panic in an observer, or anywhere below, is a failure and not a crash.
-func TestPanicsAreContained(t *testing.T) {
-	s := mcpfake.New(t)
-	d := dialer(t, config(t, s.URL()))
-	if _, err := d.Dial(t.Context(), nil); failureOf(t, err).Detail != "internal error" {
-		t.Errorf("error = %v", err)
+// broken is a source of tokens with a fault of ours.
+type broken struct{}
+
+func (broken) Token(context.Context) (secret.Value, error) { panic(canary) }
+
+// A panic is a failure and not a crash, and leaves the trace by which it is found, but not what was thrown.
+func TestPanicsAreContainedAndTold(t *testing.T) {
+	cfg := config(t, mcpfake.New(t).URL())
+	cfg.TokenSource = broken{}
+	heard := make(chan session.Event, 100)
+	supervisor := session.New(session.Options{Discover: true, Observe: func(e session.Event) {
+		if e.Kind == session.Panicked || e.Kind == session.Failed {
+			heard <- e
+		}
+	}})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- supervisor.Run(ctx) }()
+	supervisor.Ensure("fs", session.Config{Dialer: dialer(t, cfg), Connection: "a", Catalog: "a"})
+	panicked, failed := <-heard, <-heard
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("Run: %v", err)
 	}
-	s = mcpfake.New(t, mcpfake.WithEncoding(mcpfake.SSE))
-	c, _ := dial(t, config(t, s.URL()))
+	if panicked.Kind != session.Panicked || panicked.Key != "fs" || !strings.Contains(panicked.Stack, "broken.Token") ||
+		strings.Contains(panicked.Stack, canary) {
+		t.Errorf("told %s of %q with the stack\n%s", panicked.Kind, panicked.Key, panicked.Stack)
+	}
+	want{failure.Unknown, failure.UnknownFailure, 0, true, "internal error"}.check(t, failed.Failure)
+}
+
+// A call in which the caller's own code panicked spoils no other.
+func TestPanicOfOneCallSparesTheNext(t *testing.T) {
+	c, _ := dial(t, config(t, mcpfake.New(t, mcpfake.WithEncoding(mcpfake.SSE)).URL()))
 	made := call("progress", `{"steps":1}`)
 	made.Progress = func(json.RawMessage) { panic(canary) }
-	_, err := c.Call(t.Context(), made)
-	want{failure.Unknown, failure.UnknownFailure, 0, true, "internal error"}.check(t, failureOf(t, err))
+	func() {
+		defer func() {
+			if thrown := recover(); thrown != canary {
+				t.Errorf("thrown: %v", thrown)
+			}
+		}()
+		_, err := c.Call(t.Context(), made)
+		t.Errorf("no panic, error = %v", err)
+	}()
 	if _, err := c.Call(t.Context(), call("echo", `{}`)); err != nil {
 		t.Errorf("the next call failed: %v", err)
 	}

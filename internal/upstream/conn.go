@@ -82,7 +82,6 @@ func (c *conn) request(phase failure.Phase, method string, params rpc.Object) *w
 
 // Probe implements session.Conn: any answer is a sign of life, a JSON-RPC error too.
 func (c *conn) Probe(ctx context.Context) (err error) {
-	defer contain(failure.Probe, &err)
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	method := "tools/list"

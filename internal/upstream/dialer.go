@@ -3,8 +3,6 @@ package upstream
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
@@ -35,27 +33,13 @@ func (d *Dialer) Bound() time.Duration { return 3 * d.cfg.Timeouts.Connect }
 // Dial implements session.Dialer. It bounds itself: the question for the era by min(10 s, connect/3), and each
 // handshake by timeouts.connect. ctx may end it at any time; the answer to initialize is then waited
 // for, for a second, and what must be said to the server (DELETE) takes at most another.
-func (d *Dialer) Dial(ctx context.Context, watch session.Observer) (conn session.Conn, err error) {
-	defer contain(failure.Connect, &err)
+func (d *Dialer) Dial(ctx context.Context, watch session.Observer) (session.Conn, error) {
 	c, era, err := d.connect(ctx, watch)
 	if err != nil {
 		return nil, err
 	}
 	c.standing(era)
 	return c, nil
-}
-
-// contain turns a panic into a failure.
-func contain(phase failure.Phase, err *error) {
-	if v := recover(); v != nil {
-		*err = &failure.Error{
-			Failure: failure.Failure{
-				Class: failure.Unknown, Phase: phase, Reason: failure.UnknownFailure, Sent: true,
-				Detail: "internal error",
-			},
-			Cause: fmt.Errorf("panic: %v\n%s", v, debug.Stack()),
-		}
-	}
 }
 
 // connect chooses the handshake by what is configured and known.

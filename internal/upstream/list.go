@@ -24,8 +24,7 @@ const (
 var ErrCatalogTooLarge = errors.New("catalog too large")
 
 // List implements session.Conn. timeouts.list bounds it as a whole.
-func (c *conn) List(ctx context.Context) (listing *session.Listing, err error) {
-	defer contain(failure.List, &err)
+func (c *conn) List(ctx context.Context) (*session.Listing, error) {
 	if !c.hello.tools {
 		return &session.Listing{NoTools: true}, nil
 	}

@@ -12,5 +12,6 @@
 //   - A standing stream (GET, or subscriptions/listen) is a convenience: it never decides that a session works, its end
 //     never ends the session, and however it is refused it is not asked for in a loop. Two things a stream may
 //     reveal are told to the observer: the server forgot the session, and nothing listens there any more.
-//   - A panic in a goroutine of the wire becomes a lost connection, not a crash.
+//   - A panic in a goroutine of the wire becomes a lost connection, whose error tells where, and not a crash. One in
+//     the goroutine of a caller is the caller's to contain.
 package wire

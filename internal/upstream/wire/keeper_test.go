@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream/shield"
 )
 
@@ -401,6 +403,11 @@ func TestAPanicIsALostConnection(t *testing.T) {
 		}
 		if f := failure.Classify(s.losses()[0]); f.Class != failure.Unknown {
 			t.Errorf("failure = %+v", f)
+		}
+		thrown := new(session.PanicError)
+		if !errors.As(s.losses()[0], &thrown) || !strings.Contains(thrown.Stack, "TestAPanicIsALostConnection") ||
+			strings.Contains(thrown.Stack, "CANARY") {
+			t.Errorf("panic = %+v", thrown)
 		}
 		s.wire.run(func() { panic("again") })
 		synctest.Wait()

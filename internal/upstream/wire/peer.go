@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"sync"
 
@@ -89,13 +88,13 @@ func (p *peer) run(work func()) bool {
 	}
 	p.running.Go(func() {
 		defer func() {
-			if v := recover(); v != nil {
+			if recover() != nil { // what was thrown is not told: it may hold anything
 				p.tellLost(&failure.Error{
 					Failure: failure.Failure{
 						Class: failure.Unknown, Phase: failure.Stream, Reason: failure.UnknownFailure,
 						Detail: "internal error",
 					},
-					Cause: fmt.Errorf("panic: %v\n%s", v, debug.Stack()),
+					Cause: &session.PanicError{Stack: string(debug.Stack())},
 				})
 			}
 		}()
