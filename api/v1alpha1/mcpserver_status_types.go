@@ -111,6 +111,13 @@ type SessionStatus struct {
 	// +kubebuilder:validation:MaxLength=32
 	Retirement string `json:"retirement,omitempty"`
 
+	// references tells the versions of the Secrets and ConfigMaps that the server refers to while it is Quarantined or
+	// Retired, as a hash of their UIDs and resource versions, not of what they hold. A manager that starts and finds
+	// other ones tries at once.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	References string `json:"references,omitempty"`
+
 	// lastFailure is what keeps, or last kept, the session from being connected.
 	// +optional
 	LastFailure *FailureStatus `json:"lastFailure,omitempty"`

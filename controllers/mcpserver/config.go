@@ -45,7 +45,8 @@ func recovery(spec *v1alpha1.MCPServerSpec) session.Recovery {
 }
 
 // restored is what status remembers of a session that another process held under the present spec. A reconnect that
-// was asked for while nobody watched is made at once: then only the strikes are remembered.
+// was asked for while nobody watched is made at once, and what was mended meanwhile in a referenced object is tried at
+// once: then only the strikes are remembered.
 func restored(s *scope) session.Restored {
 	status := s.before.Status.Session
 	if status == nil || !s.sameGeneration() {
@@ -56,6 +57,7 @@ func restored(s *scope) session.Restored {
 		out.Failure = restoredFault(status.LastFailure)
 	}
 	if s.server.Annotations[v1alpha1.AnnotationReconnect] != s.before.Status.LastHandledReconnectAt ||
+		status.References != s.endpoint.References ||
 		status.LastFailure == nil { // without the failure that led there, somebody else has written it
 		return out
 	}

@@ -214,3 +214,33 @@ func TestRestored(t *testing.T) {
 		})
 	}
 }
+
+// What was mended in a referenced object while nobody watched is tried at once; what stands as it did is not.
+func TestRestoredWhereAReferenceWasMended(t *testing.T) {
+	login := refs.Ref{Kind: refs.Secret, Namespace: testNamespace, Name: "login", Key: "token"}
+	for name, test := range map[string]struct {
+		present string
+		want    session.Retirement
+	}{
+		"as it was": {"first", session.Refused},
+		"mended":    {"second", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, declared().Bearer("login", "token").Obj())
+			w.references.values[login] = "first"
+			w.settle(connected("echo"))
+			w.Expect(w.get().Status.Session.References).To(BeEmpty(), "of a healthy server it is not kept")
+			w.settle(session.Snapshot{
+				State: session.Retired, Retirement: session.Refused, Settled: true, RetiredAt: began, Strikes: 2,
+				Fault: fault(failure.Auth, failure.Connect, failure.AuthenticationFailed),
+			})
+			w.Expect(w.get().Status.Session.References).To(MatchRegexp("^[0-9a-f]{16}$"))
+			w.restart()
+			w.references.values[login] = test.present
+			w.pass()
+			config, _ := w.sessions.Config(testKey)
+			w.Expect(config.Restore.Retirement).To(Equal(test.want))
+			w.Expect(config.Restore.Strikes).To(Equal(2))
+		})
+	}
+}

@@ -129,6 +129,9 @@ func sessionStatus(s *scope) *v1alpha1.SessionStatus {
 	if snapshot.State == session.Retired {
 		status.RetiredAt = timestamp(snapshot.RetiredAt)
 	}
+	if snapshot.State == session.Quarantined || snapshot.State == session.Retired {
+		status.References = s.endpoint.References
+	}
 	return status
 }
 

@@ -250,28 +250,29 @@ func (r *references) Track(_ types.NamespacedName, references []refs.Ref) {
 	r.tracked = append(r.tracked, references)
 }
 
-func (r *references) Read(_ context.Context, reference refs.Ref) (secret.Value, error) {
+func (r *references) Read(_ context.Context, reference refs.Ref) (secret.Value, string, error) {
 	if err := r.errs[reference]; err != nil {
-		return secret.Value{}, err
+		return secret.Value{}, "", err
 	}
 	text, ok := r.values[reference]
 	if !ok {
-		return secret.Value{}, refs.NotFoundError{Kind: reference.Kind, Namespace: reference.Namespace, Name: reference.Name}
+		missing := refs.NotFoundError{Kind: reference.Kind, Namespace: reference.Namespace, Name: reference.Name}
+		return secret.Value{}, "", missing
 	}
-	return secret.New(text), nil
+	return secret.New(text), "uid/" + text, nil
 }
 
-func (r *references) ReadKeys(ctx context.Context, reference refs.Ref, keys ...string) ([]secret.Value, error) {
+func (r *references) ReadKeys(ctx context.Context, reference refs.Ref, keys ...string) ([]secret.Value, string, error) {
 	var out []secret.Value
 	for _, key := range keys {
 		reference.Key = key
-		value, err := r.Read(ctx, reference)
+		value, _, err := r.Read(ctx, reference)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		out = append(out, value)
 	}
-	return out, nil
+	return out, "uid/1", nil
 }
 
 // eras is a memory of protocol eras.

@@ -162,7 +162,7 @@ func TestRefusedReadDeniesAndWakesAllReferrers(t *testing.T) {
 		time.Sleep(3*defaultRecheck + time.Second) // between two rechecks
 		reviewed := w.reviewed("agents")
 		w.refuse("get secrets agents")
-		_, err := w.tracker.Read(t.Context(), gh)
+		_, _, err := w.tracker.Read(t.Context(), gh)
 		want := AccessDeniedError{Kind: Secret, Namespace: "agents", Grant: GrantCommand(identity, "agents")}
 		if !errors.Is(err, want) {
 			t.Fatalf("read = %v, want %v", err, want)
@@ -173,7 +173,7 @@ func TestRefusedReadDeniesAndWakesAllReferrers(t *testing.T) {
 		}
 
 		w.kube.ClearActions()
-		if _, err := w.tracker.Read(t.Context(), gh); !errors.Is(err, want) {
+		if _, _, err := w.tracker.Read(t.Context(), gh); !errors.Is(err, want) {
 			t.Fatalf("read while denied = %v, want %v", err, want)
 		}
 		if n := len(w.kube.Actions()); n != 0 {
@@ -187,7 +187,7 @@ func TestRefusedReadDeniesAndWakesAllReferrers(t *testing.T) {
 		})
 		time.Sleep(defaultRecheck)
 		w.expectWakes("granted", map[string]int{"agents/github": 1, "agents/exa": 1})
-		if value, err := w.tracker.Read(t.Context(), gh); err != nil || value.Reveal() != "t" {
+		if value, _, err := w.tracker.Read(t.Context(), gh); err != nil || value.Reveal() != "t" {
 			t.Fatalf("read = %q, %v, want t", value.Reveal(), err)
 		}
 	})

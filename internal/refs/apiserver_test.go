@@ -59,7 +59,7 @@ func (c *cluster) followsASecret(t *testing.T) {
 	s.tracker.Track(named(ns, "github"), []Ref{ref})
 	s.expectWake(g, named(ns, "github"), "watch is up")
 
-	_, err := s.tracker.Read(t.Context(), ref)
+	_, _, err := s.tracker.Read(t.Context(), ref)
 	g.Expect(err).To(MatchError(NotFoundError{Secret, ns, "gh"}))
 
 	secrets := c.admin.CoreV1().Secrets(ns)
@@ -78,12 +78,12 @@ func (c *cluster) followsASecret(t *testing.T) {
 
 	missing := ref
 	missing.Key = "user"
-	_, err = s.tracker.Read(t.Context(), missing)
+	_, _, err = s.tracker.Read(t.Context(), missing)
 	g.Expect(err).To(MatchError(KeyNotFoundError{Secret, ns, "gh", "user"}))
 
 	g.Expect(secrets.Delete(t.Context(), "gh", metav1.DeleteOptions{})).To(Succeed())
 	s.expectWake(g, named(ns, "github"), "deleted")
-	_, err = s.tracker.Read(t.Context(), ref)
+	_, _, err = s.tracker.Read(t.Context(), ref)
 	g.Expect(err).To(MatchError(NotFoundError{Secret, ns, "gh"}))
 }
 
@@ -112,7 +112,7 @@ func (c *cluster) heals(t *testing.T) {
 	s.tracker.Track(named(ns, "github"), []Ref{ref})
 	s.expectWake(g, named(ns, "github"), "denied")
 	g.Expect(s.tracker.denied(ns, Secret)).To(BeTrue())
-	_, err := s.tracker.Read(t.Context(), ref)
+	_, _, err := s.tracker.Read(t.Context(), ref)
 	denied, ok := errors.AsType[AccessDeniedError](err)
 	g.Expect(ok).To(BeTrue(), "error is %v", err)
 
@@ -138,7 +138,7 @@ func (c *cluster) noticesRevocationByRead(t *testing.T) {
 
 	c.revoke(t, ns)
 	g.Eventually(func() error {
-		_, err := s.tracker.Read(t.Context(), ref)
+		_, _, err := s.tracker.Read(t.Context(), ref)
 		return err
 	}, patience).Should(MatchError(AccessDeniedError{Secret, ns, GrantCommand(identity, ns)}))
 	g.Expect(s.tracker.denied(ns, Secret)).To(BeTrue())
@@ -325,7 +325,7 @@ func (s *subject) expectWake(g *WithT, owner types.NamespacedName, what string) 
 
 func (s *subject) expectValue(t *testing.T, g *WithT, ref Ref, want string) {
 	t.Helper()
-	value, err := s.tracker.Read(t.Context(), ref)
+	value, _, err := s.tracker.Read(t.Context(), ref)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(value.Reveal()).To(Equal(want))
 }

@@ -50,7 +50,7 @@ func TestReadReturnsTheLiveValueOfEitherKind(t *testing.T) {
 			{ConfigMap, "agents", "ca", "ca.crt"}: "pem",
 			{ConfigMap, "agents", "ca", "ca.der"}: "\xff\x00",
 		} {
-			value, err := w.tracker.Read(t.Context(), ref)
+			value, _, err := w.tracker.Read(t.Context(), ref)
 			if err != nil || value.Reveal() != want {
 				t.Fatalf("read %v = %q, %v, want %q", ref, value.Reveal(), err, want)
 			}
@@ -65,7 +65,7 @@ func TestReadKeysTakesAllFromOneVersion(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		filled(w)
 		w.kube.ClearActions()
-		values, err := w.tracker.ReadKeys(t.Context(), Ref{Kind: Secret, Namespace: "agents", Name: "gh"}, "user", "token")
+		values, _, err := w.tracker.ReadKeys(t.Context(), Ref{Kind: Secret, Namespace: "agents", Name: "gh"}, "user", "token")
 		if err != nil || len(values) != 2 || values[0].Reveal() != "jane" || values[1].Reveal() != canary {
 			t.Fatalf("read keys = %d values, %v", len(values), err)
 		}
@@ -96,7 +96,7 @@ func TestReadSaysWhatIsMissing(t *testing.T) {
 				`Secret "gh" in namespace "agents" has no key "nope"`,
 			},
 		} {
-			_, err := w.tracker.Read(t.Context(), test.ref)
+			_, _, err := w.tracker.Read(t.Context(), test.ref)
 			if !errors.Is(err, test.want) || err.Error() != test.text {
 				t.Fatalf("%s: error = %v, want %v", name, err, test.want)
 			}
@@ -108,7 +108,7 @@ func TestReadPassesOtherErrorsOn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		filled(w)
 		w.kube.PrependReactor("get", "secrets", w.failOnce())
-		_, err := w.tracker.Read(t.Context(), secretRef("agents", "gh"))
+		_, _, err := w.tracker.Read(t.Context(), secretRef("agents", "gh"))
 		if !apierrors.IsInternalError(err) || !strings.HasPrefix(err.Error(), `get Secret "gh" in namespace "agents": `) {
 			t.Fatalf("error = %v", err)
 		}
@@ -118,7 +118,7 @@ func TestReadPassesOtherErrorsOn(t *testing.T) {
 func TestRefusedReadOfWhatNobodyTracksIsOnlyAnError(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.refuse("get secrets agents")
-		_, err := w.tracker.Read(t.Context(), secretRef("agents", "gh"))
+		_, _, err := w.tracker.Read(t.Context(), secretRef("agents", "gh"))
 		if denied, ok := errors.AsType[AccessDeniedError](err); !ok || denied.Namespace != "agents" || denied.Kind != Secret {
 			t.Fatalf("error = %v, want access denied", err)
 		}
@@ -141,6 +141,20 @@ func TestIdentityIsWhatTheServerKnowsUsBy(t *testing.T) {
 		w.kube.PrependReactor("create", "selfsubjectreviews", w.failOnce())
 		if _, err := Identity(t.Context(), w.kube); !apierrors.IsInternalError(err) {
 			t.Fatalf("error = %v, want the server's", err)
+		}
+	})
+}
+
+// The version tells one object, and one write to it, from another.
+func TestReadTellsTheVersion(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.fill(&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "agents", Name: "gh", UID: "uid", ResourceVersion: "7"},
+			Data:       map[string][]byte{"token": []byte(canary)},
+		})
+		_, version, err := w.tracker.Read(t.Context(), Ref{Secret, "agents", "gh", "token"})
+		if err != nil || version != "uid/7" {
+			t.Fatalf("version = %q, %v", version, err)
 		}
 	})
 }

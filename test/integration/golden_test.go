@@ -212,6 +212,7 @@ var varyings = []struct {
 	pattern     *regexp.Regexp
 	replacement string
 }{
+	{regexp.MustCompile(`(References: +)[0-9a-f]{16}`), "${1}HASH"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "TIME"},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), "DIGEST"},
 	{regexp.MustCompile(`(Config Hash: +)[0-9a-f]+`), "${1}HASH"},

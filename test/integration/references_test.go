@@ -130,3 +130,19 @@ func (w *world) replace(secret *corev1.Secret, key, value string) {
 	secret.StringData = nil
 	w.Expect(admin.Patch(w.ctx, secret, client.MergeFrom(before))).To(Succeed())
 }
+
+// A credential that is mended while no manager runs is tried as soon as one does: nobody is left to wake the server.
+func TestSecretMendedWhileNoManagerRuns(t *testing.T) {
+	w := newWorld(t)
+	fake := mcpfake.New(t, mcpfake.WithBearer("token-2"))
+	secret := builder.Secret(w.namespace, "login").Key("token", "token-1").Obj()
+	w.apply(secret, builder.MCPServer("fs").URL(fake.URL()).Bearer("login", "token").Obj())
+	w.await("fs", v1alpha1.ConditionStalled, "True AuthenticationFailed")
+	w.manager.stop()
+	live := &corev1.Secret{}
+	w.Expect(admin.Get(w.ctx, client.ObjectKeyFromObject(secret), live)).To(Succeed())
+	live.Data["token"] = []byte("token-2")
+	w.Expect(admin.Update(w.ctx, live)).To(Succeed())
+	w.startManager()
+	w.ready("fs")
+}

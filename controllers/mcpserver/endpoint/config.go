@@ -33,6 +33,9 @@ type Config struct {
 	// ProtocolVersion pins the protocol; empty negotiates.
 	ProtocolVersion string
 	Timeouts        session.Timeouts
+	// References tells the versions of all objects that were read, as a hash; empty when there is none. It changes with
+	// each write to one of them, and says nothing of what they hold.
+	References string
 }
 
 // Header is one HTTP header sent with every request.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/refs"
 )
 
 // Hash is the config hash: it tells whether a stored catalog still describes the declared server. It covers what
@@ -32,6 +33,20 @@ func Hash(spec *v1alpha1.MCPServerSpec) string {
 	}
 	document, _ := json.Marshal(identity) // strings only: cannot fail
 	sum := sha256.Sum256(document)
+	return hex.EncodeToString(sum[:8])
+}
+
+// versionsHash is 16 hex characters that differ when other objects, or other versions of them, were read.
+func versionsHash(versions map[refs.Ref]string) string {
+	if len(versions) == 0 {
+		return ""
+	}
+	var lines []string
+	for reference, version := range versions {
+		lines = append(lines, string(reference.Kind)+"/"+reference.Name+" "+version+"\n")
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
 	return hex.EncodeToString(sum[:8])
 }
 

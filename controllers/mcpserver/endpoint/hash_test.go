@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/test/builder"
 )
 
@@ -86,4 +87,17 @@ func TestWithoutVariables(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(WithoutVariables("https://h.example/$(A)/b?k=$(B)&l=$$(C)")).To(Equal("https://h.example/x/b?k=x&l=x"))
 	g.Expect(WithoutVariables("https://h.example/$()")).To(Equal("https://h.example/$()"))
+}
+
+func TestVersionsHash(t *testing.T) {
+	g := NewWithT(t)
+	a := refs.Ref{Kind: refs.Secret, Namespace: "agents", Name: "a"}
+	b := refs.Ref{Kind: refs.ConfigMap, Namespace: "agents", Name: "b"}
+	g.Expect(versionsHash(nil)).To(BeEmpty())
+	one := versionsHash(map[refs.Ref]string{a: "uid/1", b: "uid/1"})
+	g.Expect(one).To(MatchRegexp("^[0-9a-f]{16}$"))
+	g.Expect(versionsHash(map[refs.Ref]string{b: "uid/1", a: "uid/1"})).To(Equal(one))
+	g.Expect(versionsHash(map[refs.Ref]string{a: "uid/2", b: "uid/1"})).NotTo(Equal(one), "written")
+	g.Expect(versionsHash(map[refs.Ref]string{a: "new/1", b: "uid/1"})).NotTo(Equal(one), "made anew")
+	g.Expect(versionsHash(map[refs.Ref]string{a: "uid/1"})).NotTo(Equal(one), "fewer")
 }

@@ -20,16 +20,24 @@ type variables = map[string]string
 
 // Values reads Secrets and ConfigMaps live.
 type Values interface {
-	// Read returns the value under the reference's key.
-	Read(ctx context.Context, reference refs.Ref) (secret.Value, error)
-	// ReadKeys returns the values under several keys of one version of the object.
-	ReadKeys(ctx context.Context, reference refs.Ref, keys ...string) ([]secret.Value, error)
+	// Read returns the value under the reference's key, and the version of the object.
+	Read(ctx context.Context, reference refs.Ref) (secret.Value, string, error)
+	// ReadKeys returns the values under several keys of one version of the object, and that version.
+	ReadKeys(ctx context.Context, reference refs.Ref, keys ...string) ([]secret.Value, string, error)
 }
 
 // reader reads the references of one server.
 type reader struct {
 	values    Values
 	namespace string
+	// versions are those of the objects that were read.
+	versions map[refs.Ref]string
+}
+
+// note remembers the version of the object that was read.
+func (f *reader) note(reference refs.Ref, version string) {
+	reference.Key = ""
+	f.versions[reference] = version
 }
 
 // References are all Secrets and ConfigMaps that the spec names.
@@ -183,10 +191,11 @@ func (f *reader) tls(ctx context.Context, http *v1alpha1.HTTPTransport, endpoint
 // mismatch.
 func (f *reader) clientCertificate(ctx context.Context, name string, endpoint *Config) error {
 	reference := refs.Ref{Kind: refs.Secret, Namespace: f.namespace, Name: name}
-	pair, err := f.values.ReadKeys(ctx, reference, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+	pair, version, err := f.values.ReadKeys(ctx, reference, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
 	if err != nil {
 		return mendable(err)
 	}
+	f.note(reference, version)
 	endpoint.ClientCertificate, endpoint.ClientKey = pair[0], pair[1]
 	_, err = tls.X509KeyPair([]byte(endpoint.ClientCertificate.Reveal()), []byte(endpoint.ClientKey.Reveal()))
 	if err != nil { // the error's text may quote the key: it is not passed on
@@ -221,7 +230,8 @@ func (f *reader) text(ctx context.Context, reference v1alpha1.SecretKeyReference
 
 // read reads one value as it stands.
 func (f *reader) read(ctx context.Context, reference refs.Ref) (secret.Value, error) {
-	value, err := f.values.Read(ctx, reference)
+	value, version, err := f.values.Read(ctx, reference)
+	f.note(reference, version)
 	return value, mendable(err)
 }
 

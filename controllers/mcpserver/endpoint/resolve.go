@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -28,7 +29,7 @@ func Invalid(format string, arguments ...any) *Refusal {
 func Resolve(
 	ctx context.Context, values Values, namespace string, spec *v1alpha1.MCPServerSpec,
 ) (*Config, error) {
-	reader := &reader{values: values, namespace: namespace}
+	reader := &reader{values: values, namespace: namespace, versions: map[refs.Ref]string{}}
 	known, err := reader.variables(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -49,6 +50,7 @@ func Resolve(
 			return nil, err
 		}
 	}
+	endpoint.References = versionsHash(reader.versions)
 	return endpoint, nil
 }
 

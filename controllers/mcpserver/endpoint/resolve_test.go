@@ -29,34 +29,35 @@ const address = "https://mcp.example.com/mcp"
 // values are Secrets ("login/token") and ConfigMaps ("configmap:ca/ca.crt"), or what reading them fails with.
 type values map[string]any
 
-func (v values) Read(_ context.Context, reference refs.Ref) (secret.Value, error) {
+func (v values) Read(_ context.Context, reference refs.Ref) (secret.Value, string, error) {
 	name := reference.Name + "/" + reference.Key
 	if reference.Kind == refs.ConfigMap {
 		name = "configmap:" + name
 	}
 	if reference.Namespace != "agents" {
-		return secret.Value{}, fmt.Errorf("read in namespace %q", reference.Namespace)
+		return secret.Value{}, "", fmt.Errorf("read in namespace %q", reference.Namespace)
 	}
 	switch value := v[name].(type) {
 	case string:
-		return secret.New(value), nil
+		return secret.New(value), "uid/" + value, nil
 	case error:
-		return secret.Value{}, value
+		return secret.Value{}, "", value
 	}
-	return secret.Value{}, refs.NotFoundError{Kind: reference.Kind, Namespace: reference.Namespace, Name: reference.Name}
+	missing := refs.NotFoundError{Kind: reference.Kind, Namespace: reference.Namespace, Name: reference.Name}
+	return secret.Value{}, "", missing
 }
 
-func (v values) ReadKeys(ctx context.Context, reference refs.Ref, keys ...string) ([]secret.Value, error) {
+func (v values) ReadKeys(ctx context.Context, reference refs.Ref, keys ...string) ([]secret.Value, string, error) {
 	var out []secret.Value
 	for _, key := range keys {
 		reference.Key = key
-		value, err := v.Read(ctx, reference)
+		value, _, err := v.Read(ctx, reference)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		out = append(out, value)
 	}
-	return out, nil
+	return out, "uid/1", nil
 }
 
 func declared() *builder.MCPServerBuilder { return builder.MCPServer("fs").URL(address) }

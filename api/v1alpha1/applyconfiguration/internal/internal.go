@@ -617,6 +617,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: quarantinedUntil
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: references
+      type:
+        scalar: string
     - name: retiredAt
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time

@@ -23,6 +23,10 @@ type SessionStatusApplyConfiguration struct {
 	// retirement is the kind of retirement: Refused (the server or its identity was refused; somebody must act) or
 	// Exhausted (it failed too often).
 	Retirement *string `json:"retirement,omitempty"`
+	// references tells the versions of the Secrets and ConfigMaps that the server refers to while it is Quarantined or
+	// Retired, as a hash of their UIDs and resource versions, not of what they hold. A manager that starts and finds
+	// other ones tries at once.
+	References *string `json:"references,omitempty"`
 	// lastFailure is what keeps, or last kept, the session from being connected.
 	LastFailure *FailureStatusApplyConfiguration `json:"lastFailure,omitempty"`
 }
@@ -70,6 +74,14 @@ func (b *SessionStatusApplyConfiguration) WithRetiredAt(value v1.Time) *SessionS
 // If called multiple times, the Retirement field is set to the value of the last call.
 func (b *SessionStatusApplyConfiguration) WithRetirement(value string) *SessionStatusApplyConfiguration {
 	b.Retirement = &value
+	return b
+}
+
+// WithReferences sets the References field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the References field is set to the value of the last call.
+func (b *SessionStatusApplyConfiguration) WithReferences(value string) *SessionStatusApplyConfiguration {
+	b.References = &value
 	return b
 }
 
