@@ -53,26 +53,29 @@ help: ## Show this list.
 
 .PHONY: demo
 demo: demo-build ## Show Mooring at work on a control plane of its own; STAY=1 keeps it running.
-	@$(DEMO_ENV) $(GO) run $(GOMODFLAGS) ./hack/demo $(if $(STAY),-stay)
+	@$(DEMO_ENV) exec $(BIN)/demo $(if $(STAY),-stay)
 
 .PHONY: demo-fleet
-demo-fleet: demo-build ## Show a fleet in which every server fails in another way.
-	@$(DEMO_ENV) $(GO) run $(GOMODFLAGS) ./hack/demo -fleet $(if $(STAY),-stay)
+demo-fleet: demo-build ## Show a fleet with every kind of failing server; STAY=1 keeps it running.
+	@$(DEMO_ENV) exec $(BIN)/demo -fleet $(if $(STAY),-stay)
 
 .PHONY: demo-check
 demo-check: demo-build ## The same without a terminal; fails when anything is not as described.
-	@$(DEMO_ENV) $(GO) run $(GOMODFLAGS) ./hack/demo -check
+	@$(DEMO_ENV) exec $(BIN)/demo -check
 
 # npm server-everything widens the demo, but the demo stands without a package registry.
 .PHONY: demo-build
 demo-build: controlplane build
+	@echo "demo: building the sample server and the demo"
 	@$(GO_BUILD) -o $(BIN)/sample-server $(SAMPLE_SERVER)
+	@$(GO_BUILD) -o $(BIN)/demo ./hack/demo
 	@$(MAKE) --no-print-directory node-assets || echo "demo: goes on without npm server-everything"
 
 ##@ Build
 
 .PHONY: build
 build: ## Build bin/mooring.
+	@echo "mooring: building (minutes when the Go cache is cold)"
 	@$(GO_BUILD) -ldflags "-X github.com/mooring-dev/mooring/internal/cli.version=$(VERSION)" -o $(BIN)/mooring .
 
 .PHONY: controlplane

@@ -8,7 +8,8 @@ import (
 	"github.com/mooring-dev/mooring/test/mcpfake"
 )
 
-// The fleet is what the README shows: a healthy server and ten that fail, each in another way.
+// The fleet is what the README shows: a healthy server, one that is disabled, and eleven that fail, each in another
+// way.
 
 // fakes are the servers of the fleet that run inside the demo.
 type fakes []*mcpfake.Server

@@ -44,6 +44,11 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
+	unlock, err := lock(state + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := os.RemoveAll(state); err != nil {
 		return err
 	}
@@ -79,5 +84,21 @@ func perform(ctx context.Context, stage *stage, o options) (err error) {
 	if o.check {
 		return stage.judge(ctx, servers)
 	}
-	return stage.goOn(ctx, o.stay)
+	return stage.goOn(ctx, o)
+}
+
+// lock makes sure that no other demo uses the state; the lock ends with the process, however it ends.
+func lock(path string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = file.Close()
+		return nil, errors.New("another demo runs in this directory; stop it first (Ctrl-C where it was started)")
+	}
+	return func() { _ = file.Close() }, nil
 }

@@ -50,7 +50,7 @@ func (s *stage) show(ctx context.Context, servers []server) error {
 
 // showCatalog prints the beginning of a catalog.
 func (s *stage) showCatalog(ctx context.Context, name string) error {
-	fmt.Printf("\n$ kubectl get configmap %s -o jsonpath='{.data.catalog\\.json}'   # its first two tools\n", name)
+	fmt.Printf("\n$ kubectl get configmap %s -o jsonpath='{.data.catalog\\.json}'   # of it, the first two tools\n", name)
 	tools, err := s.catalog(ctx, name)
 	if err != nil {
 		return err
@@ -128,23 +128,34 @@ func (s *stage) judge(ctx context.Context, servers []server) error {
 }
 
 // goOn tells how to try more by hand, and waits for Ctrl-C where everything is to stay.
-func (s *stage) goOn(ctx context.Context, stay bool) error {
-	if !stay {
-		fmt.Println("\nTo keep it running and try by hand: make demo STAY=1")
+func (s *stage) goOn(ctx context.Context, o options) error {
+	if !o.stay {
+		target := "demo"
+		if o.fleet {
+			target = "demo-fleet"
+		}
+		fmt.Printf("\nTo keep it running and try by hand: make %s STAY=1\n", target)
 		return nil
 	}
 	fmt.Printf(`
 It keeps running. In another terminal:
 
-  export KUBECONFIG=%s
-  alias kubectl=%s
+  export KUBECONFIG=%[1]s PATH=%[2]s:$PATH
   kubectl get mcpservers -o wide
   kubectl describe mcpserver refusing
-  kubectl patch mcpserver resting --type=merge -p '{"spec":{"disabled":false}}'
+  mooring why refusing
+`, filepath.Join(s.state, "kubeconfig"), s.bin)
+	if !o.fleet {
+		fmt.Printf(`
+  # Break a credential, see what status says, and heal it:
   kubectl create secret generic demo --from-literal=token=wrong --dry-run=client -o yaml | kubectl apply -f -
-
-Ctrl-C stops everything that was started.
-`, filepath.Join(s.state, "kubeconfig"), s.kubectlPath())
+  mooring why sample-secured
+  kubectl create secret generic demo --from-literal=token=%s --dry-run=client -o yaml | kubectl apply -f -
+  mooring get
+`, demoToken)
+	}
+	fmt.Println("\nCtrl-C stops everything that was started.")
 	<-ctx.Done()
+	fmt.Println("\nstopping ...")
 	return nil
 }

@@ -206,7 +206,7 @@ func TestPrinterColumns(t *testing.T) {
 
 	narrow, wide := columns(table)
 	g.Expect(narrow).To(Equal([]string{"Name", "Transport", "Tools", "Ready", "Reason", "Age"}))
-	g.Expect(wide).To(Equal(append(slices.Clone(narrow), "Message", "Retry-at")))
+	g.Expect(wide).To(Equal(append(slices.Clone(narrow), "Retry-at", "Message")))
 	g.Expect(table.Rows).To(HaveLen(1))
 	g.Expect(table.Rows[0].Cells).To(HaveExactElements("status", "HTTP", BeEquivalentTo(0), "False",
 		"AuthenticationFailed", Not(BeEmpty()), "the server answered 401", "2026-07-28T12:00:00Z"))
