@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -13,6 +14,24 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 )
+
+// errNotInstalled is what a cluster without the CRDs amounts to.
+var errNotInstalled = errors.New("the CRDs of Mooring are not installed in this cluster; run: kubectl apply -k config/crd " +
+	"(or config/default, with the manager)")
+
+// checkInstalled returns errNotInstalled when the cluster does not know our kinds.
+func checkInstalled(mapper meta.RESTMapper) error {
+	for _, kind := range []string{"MCPServer", "AgentSession"} {
+		_, err := mapper.RESTMapping(v1alpha1.GroupVersion.WithKind(kind).GroupKind(), v1alpha1.GroupVersion.Version)
+		if meta.IsNoMatchError(err) {
+			return errNotInstalled
+		}
+		if err != nil {
+			return fmt.Errorf("the API server's kinds: %w", err)
+		}
+	}
+	return nil
+}
 
 // newScheme knows the kinds of Kubernetes and of Mooring.
 func newScheme() *runtime.Scheme {
@@ -53,7 +72,7 @@ func (f *clusterFlags) Connect() (client.WithWatch, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("cluster: %w", err)
 	}
-	return c, namespace, nil
+	return c, namespace, checkInstalled(c.RESTMapper())
 }
 
 // unknownCluster says what to do about a kubeconfig that leads nowhere.

@@ -142,6 +142,9 @@ func NewManager(ctx context.Context, config *rest.Config, o *Settings) (ctrl.Man
 	if err != nil {
 		return nil, fmt.Errorf("manager: %w", err)
 	}
+	if err := checkInstalled(manager.GetRESTMapper()); err != nil {
+		return nil, err
+	}
 	if err := addProbes(manager); err != nil {
 		return nil, err
 	}
