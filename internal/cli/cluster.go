@@ -16,8 +16,8 @@ import (
 )
 
 // errNotInstalled is what a cluster without the CRDs amounts to.
-var errNotInstalled = errors.New("the CRDs of Mooring are not installed in this cluster; run: kubectl apply -k config/crd " +
-	"(or config/default, with the manager)")
+var errNotInstalled = errors.New("the CRDs of Mooring are not installed in this cluster; " +
+	"run: kubectl apply -k config/crd (or config/default, with the manager)")
 
 // checkInstalled returns errNotInstalled when the cluster does not know our kinds.
 func checkInstalled(mapper meta.RESTMapper) error {
