@@ -209,7 +209,7 @@ func TestPrinterColumns(t *testing.T) {
 	g.Expect(wide).To(Equal(append(slices.Clone(narrow), "Retry-at", "Message")))
 	g.Expect(table.Rows).To(HaveLen(1))
 	g.Expect(table.Rows[0].Cells).To(HaveExactElements("status", "HTTP", BeEquivalentTo(0), "False",
-		"AuthenticationFailed", Not(BeEmpty()), "the server answered 401", "2026-07-28T12:00:00Z"))
+		"AuthenticationFailed", Not(BeEmpty()), "2026-07-28T12:00:00Z", "the server answered 401"))
 }
 
 // columns are the names of a table's columns: those of kubectl get, and of kubectl get -o wide.
