@@ -74,6 +74,9 @@ func (r *Result) Allows(name string) bool {
 
 // Resolve says what session comes to.
 func Resolve(world *World, session *v1alpha1.AgentSession) Result {
+	if !session.Spec.Enabled() {
+		return Result{} // the off switch works whatever else is wrong
+	}
 	lineage, fault := lineageOf(world, session)
 	if fault != nil {
 		return Result{Fault: fault}

@@ -267,3 +267,20 @@ func TestSeedRule10_Subagents(t *testing.T) {
 		t.Error("other filters have the same patterns")
 	}
 }
+
+// The off switch works whatever else is wrong with a declaration.
+func TestDisabledHasNoFault(t *testing.T) {
+	for name, session := range map[string]*v1alpha1.AgentSession{
+		"missing parent": agent("a").MCPDisabled().Parent("gone").Obj(),
+		"invalid glob": agent("a").MCPDisabled().Mutate(func(s *v1alpha1.AgentSession) {
+			s.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"[a-"}}
+		}).Obj(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := selection.Resolve(&selection.World{}, session)
+			if got.Fault != nil || len(got.Choices) != 0 {
+				t.Errorf("got %+v, want nothing chosen and no fault", got)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package credential
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -15,6 +16,9 @@ var QueryKey = regexp.MustCompile(`(?i)^([^=]*(%[0-9a-f][0-9a-f]|[^a-z0-9=]))?` 
 var (
 	secretWords = set("token secret password passwd passphrase pwd pw pass apikey key auth authorization bearer jwt pat " +
 		"credential credentials cookie signature sig dsn accesstoken authtoken secretkey privatekey clientsecret apitoken")
+	// fusedEnds are words that speak of a secret also at the end of a longer one.
+	fusedEnds = []string{"token", "password", "passwd", "passphrase", "secret", "apikey", "credential"}
+	counting  = set("max min num number total input output prompt context completion thinking")
 	// harmlessLast are last words of names that speak of a secret without being one, such as TOKEN_URL.
 	harmlessLast = set("file path dir url uri endpoint host port type mode limit limits enabled disabled ttl timeout " +
 		"expiry issuer algorithm alg header scheme provider length size count budget name region version method format")
@@ -35,11 +39,29 @@ func Named(name string) bool {
 		return false
 	}
 	for _, part := range parts {
-		if secretWords[part] {
+		if secretWord(part, parts) {
 			return true
 		}
 	}
 	return false
+}
+
+// secretWord tells whether one word of a name speaks of a secret: as it is, numbered, in the plural, or behind another
+// word without anything between, such as PGPASSWORD. Tokens that are counted are those of a model.
+func secretWord(word string, name []string) bool {
+	word = strings.TrimRight(word, "0123456789")
+	if secretWords[word] {
+		return true
+	}
+	if single, plural := strings.CutSuffix(word, "s"); plural {
+		if single == "token" && slices.ContainsFunc(name, func(part string) bool { return counting[part] }) {
+			return false
+		}
+		word = single
+	}
+	return secretWords[word] || slices.ContainsFunc(fusedEnds, func(end string) bool {
+		return strings.HasSuffix(word, end)
+	})
 }
 
 // Words takes a name apart at what is no letter or digit and where lower case turns to upper case, in lower case.
@@ -80,6 +102,7 @@ var (
 	// told are credentials that stand behind their names: user-info, keys of a query or a connection string, schemes.
 	told = regexp.MustCompile(`(?i)://[^/?#\s@:]*:[^/?#\s@]+@|^(?:bearer|basic)\s+\S|\bbearer\s+\S{8,}|-----BEGIN |` +
 		`authorization["']?\s*:\s*["']?\S|` +
+		`(?:^|[^a-z0-9])(?:token|secret|password|passwd|api[-_]?key|access[-_]?key|auth[-_]?key)["']?\s*:\s*["']?[^\s"',}]|` +
 		`(?:^|[;?&\s])(?:password|passwd|pwd|token|secret|api[-_]?key|key|access[-_]?token|account[-_]?key|` +
 		`client[-_]?secret|sharedaccesskey|sig)=[^\s;&]`)
 	dense = regexp.MustCompile(`^[A-Za-z0-9+_=-]{32,}$`)

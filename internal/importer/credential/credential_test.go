@@ -12,10 +12,12 @@ import (
 func TestNamed(t *testing.T) {
 	for _, name := range strings.Fields("API_KEY apiKey X-Api-Key GITHUB_TOKEN --token password Authorization " +
 		"Cookie PAT githubPAT AWS_SECRET_ACCESS_KEY AWS_ACCESS_KEY_ID clientSecret " +
-		"db.password SENTRY_DSN accesstoken SIGNATURE") {
+		"db.password SENTRY_DSN accesstoken SIGNATURE PGPASSWORD MYPASSWORD GITHUBTOKEN PASSWORD1 TOKEN2 API_KEYS " +
+		"API_TOKENS ADMIN_PASSWORDS apikeys") {
 		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(credential.Named(name)).To(BeTrue()) })
 	}
 	for _, name := range strings.Fields("KEYBOARD MONKEY AUTHOR TOKEN_URL KEY_FILE AUTH_TYPE MAX_TOKENS " +
+		"maxOutputTokens MONKEYS " +
 		"PATH USER - 天気 LOG_LEVEL") {
 		t.Run("not "+name, func(t *testing.T) { NewWithT(t).Expect(credential.Named(name)).To(BeFalse()) })
 	}
@@ -35,6 +37,8 @@ func TestLooks(t *testing.T) {
 		"scheme":             "Basic YTpi",
 		"scheme in a text":   `{"a": "Bearer 0123456789"}`,
 		"header in a text":   `{"Authorization":"x"}`,
+		"key in a text":      `{"X-API-Key":"x"}`,
+		"header behind a =":  "--header=X-API-Key: x",
 		"PEM":                "-----BEGIN KEY-----\nx",
 		"hexadecimal":        "0123456789abcdef0123456789abcdef",
 		"dense and mixed":    "AbCdEfGh0123456789AbCdEfGh012345",
