@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -52,10 +52,8 @@ type seenCatalog struct {
 	decoded decoded
 	offer   offer
 	eraKey  string // under which the memory of eras has the server
-	// refusal is what the API server said when it refused to store the catalog; it is not asked again before
-	// refusedUntil.
-	refusal      *endpoint.Refusal
-	refusedUntil time.Time
+	// refused is what the API server said when it refused to store the catalog.
+	refused *configmap.RefusedError
 }
 
 // decoded is what a ConfigMap of one version holds.

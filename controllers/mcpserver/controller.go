@@ -221,10 +221,6 @@ func (r *Reconciler) release(key session.Key) {
 // The newer version normally wakes the controller before that.
 const conflictDelay = 500 * time.Millisecond
 
-// conflictRecheck is how often it is looked whether somebody else's object still has the name of ours, and whether the
-// API server still refuses what it refused to store.
-const conflictRecheck = time.Minute
-
 // changedByOthers lets through what somebody else changed: our own status writes do not wake us.
 func (r *Reconciler) changedByOthers() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},

@@ -11,6 +11,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -31,12 +32,12 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	err = r.renew(ctx, s, stored)
 	s.stored = stored.good(s.hash)
 	s.offered = r.catalogs.of(s.key).offered(s, stored)
-	s.judged = !errors.Is(err, errSuperseded)
+	s.judged = !errors.Is(err, configmap.ErrSuperseded)
 	var refused *endpoint.Refusal
 	switch {
-	case errors.Is(err, errSuperseded):
+	case errors.Is(err, configmap.ErrSuperseded):
 		s.requeue.RequeueAfter = conflictDelay
-	case errors.Is(err, errEnding):
+	case errors.Is(err, configmap.ErrEnding):
 		s.restful = true // there is nobody left to tell
 		return nil
 	case errors.As(err, &refused):
@@ -55,7 +56,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 // renew brings the ConfigMap in line with the last good list. It returns a refusal for what a person must mend.
 func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog) error {
 	if stored.foreign {
-		s.requeue.RequeueAfter = conflictRecheck // what is not ours is not watched
+		s.requeue.RequeueAfter = configmap.RetryInterval // what is not ours is not watched
 		return &endpoint.Refusal{Reason: v1alpha1.ReasonNameConflict, Final: true, Message: fmt.Sprintf(
 			"ConfigMap %q exists and does not belong to this MCPServer; rename one of them, or delete the ConfigMap",
 			stored.name)}

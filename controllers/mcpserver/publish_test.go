@@ -221,31 +221,6 @@ func TestRefusedLaterCatalog(t *testing.T) {
 	})
 }
 
-// Only an answer that will not change by itself is one that people must act on.
-func TestWhichAnswersRefuseToStore(t *testing.T) {
-	things := schema.GroupResource{Resource: "things"}
-	for name, test := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"quota":          {forbidden(), true},
-		"invalid":        {apierrors.NewInvalid(schema.GroupKind{}, "fs", nil), true},
-		"too large":      {apierrors.NewRequestEntityTooLargeError("etcd"), true},
-		"policy":         {apierrors.NewBadRequest("denied the request"), true},
-		"conflict":       {conflict(), false},
-		"our token":      {apierrors.NewUnauthorized("expired"), false},
-		"no namespace":   {apierrors.NewNotFound(things, "agents"), false},
-		"too fast":       {apierrors.NewTooManyRequests("slow down", 1), false},
-		"internal error": {apierrors.NewInternalError(errUnwell), false},
-		"no answer":      {errUnwell, false},
-		"success":        {nil, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(refusesToStore(test.err)).To(Equal(test.want))
-		})
-	}
-}
-
 // catalogOf is the ConfigMap that another life of the server left behind.
 func catalogOf(owner metav1.OwnerReference, tools ...string) *corev1.ConfigMap {
 	document := catalog.ServerDocument{
