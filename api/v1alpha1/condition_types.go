@@ -18,7 +18,7 @@ const (
 	//
 	// True: ReasonAllServersAvailable, ReasonPartiallyAvailable, ReasonNoServersSelected, ReasonDisabled.
 	// False: ReasonAwaitingServers, ReasonNoServersAvailable, ReasonRequiredServerUnavailable, ReasonDiscoveryFailed
-	// (ConditionServersResolved says why), ReasonNameConflict.
+	// (ConditionServersResolved says why), ReasonNameConflict, ReasonPublishFailed.
 	ConditionReady = "Ready"
 
 	// ConditionAccepted is True when the declaration is complete and everything that it refers to was found.
@@ -66,7 +66,7 @@ const (
 	//
 	// True: ReasonPublished, ReasonNoTools.
 	// Unknown: ReasonAwaitingServers.
-	// False: ReasonDiscoveryFailed, ReasonCatalogTooLarge, ReasonNameConflict.
+	// False: ReasonDiscoveryFailed, ReasonCatalogTooLarge, ReasonNameConflict, ReasonPublishFailed.
 	ConditionCatalogPublished = "CatalogPublished"
 
 	// ConditionToolsDrifted is True while tools are withheld because they differ from what was approved.

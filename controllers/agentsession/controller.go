@@ -2,12 +2,12 @@ package agentsession
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -110,13 +110,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, r.forget(ctx, request.NamespacedName)
 	}
 	s := newScope(request.NamespacedName, object, r.memories.of(request.NamespacedName, object.UID))
-	for _, phase := range []func(context.Context, *scope) error{r.resolve, r.startup, r.publish} {
+	for _, phase := range []func(context.Context, *scope) error{r.resolve, r.startup} {
 		if err := phase(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
+	unpublished := r.publish(ctx, s)
 	log.FromContext(ctx).V(1).Info("pass", "open", s.open, "servers", len(s.servers))
-	if err := r.finish(ctx, s); err != nil {
+	// How the servers stand is told even while the catalog cannot be written.
+	if err := errors.Join(unpublished, r.finish(ctx, s)); err != nil {
 		return ctrl.Result{}, err
 	}
 	return s.result(), nil
@@ -168,13 +170,4 @@ func (r *Reconciler) ServerChanged(key session.Key) {
 		r.slices.drop(key)
 	}
 	r.Wakes.Notify(key)
-}
-
-// controllerOf is the owner reference by which an object belongs to one of our kind; nil for any other.
-func controllerOf(object client.Object) *metav1.OwnerReference {
-	owner := metav1.GetControllerOf(object)
-	if owner == nil || owner.Kind != kind || !isOurGroup(owner.APIVersion) {
-		return nil
-	}
-	return owner
 }

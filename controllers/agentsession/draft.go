@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
@@ -65,10 +67,13 @@ type draft struct {
 
 // draft decides for each selected server what agents are to see of it.
 func (r *Reconciler) draft(s *scope) draft {
-	if s.chosen.Fault != nil {
+	var d draft
+	switch fault := s.chosen.Fault; {
+	case fault != nil && s.document != nil:
+		return r.remainder(s)
+	case fault != nil:
 		return draft{errors: []offer.Error{{Reason: v1alpha1.ReasonDiscoveryFailed}}}
 	}
-	var d draft
 	before := s.document
 	if before == nil {
 		before = &offer.Document{}
@@ -132,14 +137,58 @@ func errorOf(s *scope, v *server, before *offer.Document) (offer.Error, bool) {
 	return offer.Error{Server: v.Ref, Reason: v.standing.Reason}, true
 }
 
-// takesAway tells whether a server loses its tools.
-func (d *draft) takesAway(before *offer.Document) bool {
-	if before == nil {
+// remainder is what stands while it is not known which servers there are: all that agents have, without what is gone or
+// disabled.
+func (r *Reconciler) remainder(s *scope) draft {
+	d := draft{errors: s.document.Errors}
+	var whom following
+	for i := range s.document.Slices {
+		ref := s.document.Slices[i].Ref
+		whom.names = append(whom.names, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
+	}
+	r.Wakes.follow(s.name, whom)
+	for i := range s.document.Slices {
+		if slice := &s.document.Slices[i]; s.world.StillUsable(s.name.Namespace, slice.Ref, slice.UID) {
+			d.slices = append(d.slices, slice)
+		}
+	}
+	return d
+}
+
+// takesAway tells whether a server loses its tools, or some of them because somebody edited a declaration. Tools that a
+// server itself does not list any more, or lists changed, are not taken away: it may do so every second.
+func (s *scope) takesAway(d *draft) bool {
+	if s.document == nil {
 		return false
 	}
-	return slices.ContainsFunc(before.Slices, func(o offer.Slice) bool {
-		return len(o.Tools) > 0 && !slices.ContainsFunc(d.slices, func(n *offer.Slice) bool { return n.Ref == o.Ref })
+	return slices.ContainsFunc(s.document.Slices, func(o offer.Slice) bool {
+		at := slices.IndexFunc(d.slices, func(n *offer.Slice) bool { return n.Ref == o.Ref })
+		if at < 0 {
+			return len(o.Tools) > 0
+		}
+		return s.edited(o.Ref) && lacks(d.slices[at], &o)
 	})
+}
+
+// edited tells whether the filters, or a server's declaration, are others than when agents were last given its tools.
+func (s *scope) edited(ref catalog.Ref) bool {
+	last := &s.memory.last
+	if last.version == "" {
+		return false
+	}
+	at := slices.IndexFunc(s.servers, func(v server) bool { return v.Ref == ref })
+	generation, known := last.generations[ref]
+	return s.chosen.Patterns != last.patterns ||
+		known && at >= 0 && s.servers[at].item != nil && s.servers[at].item.Generation != generation
+}
+
+// lacks tells whether a slice is without a tool that another one has.
+func lacks(slice, other *offer.Slice) bool {
+	names := map[string]bool{}
+	for i := range slice.Tools {
+		names[slice.Tools[i].Name] = true
+	}
+	return slices.ContainsFunc(other.Tools, func(tool offer.Tool) bool { return !names[tool.Name] })
 }
 
 // doubled are the servers that lost tools to others of the same exposed name.

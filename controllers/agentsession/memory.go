@@ -12,6 +12,7 @@ import (
 	"github.com/mooring-dev/mooring/controllers/agentsession/throttle"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -48,6 +49,7 @@ type memory struct {
 	cut     map[catalog.Ref]cutSlice
 	last    published
 	writes  throttle.Writes
+	refused *configmap.RefusedError // what the API server said when it refused to store the catalog
 }
 
 // decoded is what the ConfigMap of one version holds; document is nil when that is not what it should be.
@@ -63,12 +65,15 @@ type cutSlice struct {
 	part     *offer.Slice
 }
 
-// published is what the ConfigMap of one version was made of.
+// published is what the ConfigMap of one version was made of: also the filters, and of which generation the declaration
+// of each server was.
 type published struct {
-	version string
-	slices  []*offer.Slice
-	errors  []offer.Error
-	reduced reduced
+	version     string
+	slices      []*offer.Slice
+	errors      []offer.Error
+	reduced     reduced
+	patterns    string
+	generations map[catalog.Ref]int64
 }
 
 // reduced are the servers of which not everything is offered that was to be.
@@ -105,12 +110,15 @@ func (m *memories) drop(name types.NamespacedName) types.UID {
 	return known.uid
 }
 
-// see notes the servers that match now, and forgets those that do not any more.
+// see notes the servers that match now, and forgets those that do not any more, or are left out.
 func (m *memory) see(servers []server, now time.Time) {
 	present := make(map[catalog.Ref]time.Time, len(servers))
 	met := make(map[session.Key]bool, len(servers))
 	for i := range servers {
 		server := &servers[i]
+		if !server.Selected() {
+			continue
+		}
 		since, known := m.seen[server.Ref]
 		if !known {
 			since = now

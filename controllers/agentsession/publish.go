@@ -15,52 +15,53 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/configmap"
 )
 
 // publish writes the catalog into the ConfigMap when its bytes differ from what stands there, and sets
 // CatalogPublished.
 func (r *Reconciler) publish(ctx context.Context, s *scope) error {
-	fault := s.chosen.Fault
-	switch {
-	case s.document == nil && !s.open:
+	if s.document == nil && !s.open {
 		s.say.Unknown(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonAwaitingServers, awaitingMessage(s))
-		return nil
-	case s.document != nil && fault != nil: // what was published stands
-		s.say.False(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonDiscoveryFailed,
-			fault.Message+"; the last catalog stays published")
 		return nil
 	}
 	d := r.draft(s)
-	if s.open || d.takesAway(s.document) {
+	if s.world.err != nil {
+		return s.world.err
+	}
+	stands := !s.open || s.document != nil && s.chosen.Fault != nil // what was published
+	if !stands || s.takesAway(&d) {
 		if err := r.renew(ctx, s, d); err != nil {
 			return s.notPublished(err)
 		}
 	}
 	tellPublished(s)
-	if fault != nil {
-		s.say.False(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonDiscoveryFailed,
-			fault.Message+"; an empty catalog is published meanwhile")
-	}
 	return nil
 }
 
 // notPublished says why nothing could be written; what is no fault of ours or the API's is a condition.
 func (s *scope) notPublished(err error) error {
+	var refused *configmap.RefusedError
 	switch {
-	case errors.Is(err, errSuperseded):
+	case errors.Is(err, configmap.ErrSuperseded):
 		s.lookAgain(s.now.Add(conflictDelay))
 		tellPublished(s)
-	case errors.Is(err, errEnding):
+	case errors.Is(err, configmap.ErrEnding):
 		tellPublished(s)
 	case errors.Is(err, errForeign):
-		s.lookAgain(s.now.Add(conflictRecheck)) // what is not ours is not watched
-		s.stop(v1alpha1.ReasonNameConflict, v1alpha1.ReasonNameConflict, fmt.Sprintf(
+		s.lookAgain(s.now.Add(configmap.RetryInterval)) // what is not ours is not watched
+		s.stop(stall{ready: v1alpha1.ReasonNameConflict, reason: v1alpha1.ReasonNameConflict, message: fmt.Sprintf(
 			"ConfigMap %q exists and does not belong to this AgentSession; rename one of them, or delete the ConfigMap",
-			s.stored.name))
+			s.stored.name)})
 	case errors.Is(err, catalog.ErrTooLarge):
-		s.stop(v1alpha1.ReasonNoServersAvailable, v1alpha1.ReasonCatalogTooLarge,
-			"the catalog does not fit into a ConfigMap even without any tools; choose fewer servers in spec.servers")
+		s.stop(stall{ready: v1alpha1.ReasonNoServersAvailable, reason: v1alpha1.ReasonCatalogTooLarge,
+			message: "the catalog does not fit into a ConfigMap even without any tools; choose fewer servers in spec.servers"})
+	case errors.As(err, &refused):
+		s.lookAgain(refused.Until)
+		const reason = v1alpha1.ReasonPublishFailed
+		s.stop(stall{ready: reason, reason: reason, message: refused.Error(), retried: true})
 	default:
+		tellPublished(s)
 		return err
 	}
 	return nil
@@ -70,11 +71,13 @@ func (s *scope) notPublished(err error) error {
 var errForeign = errors.New("foreign object")
 
 // stop says that nothing can be published before somebody acts. What was published before stands.
-func (s *scope) stop(ready, reason, message string) {
+func (s *scope) stop(why stall) {
 	if s.document == nil {
-		s.stall = &stall{ready, reason, message}
+		s.stall = &why
+	} else {
+		why.message += "; the last catalog stays published"
 	}
-	s.say.False(v1alpha1.ConditionCatalogPublished, reason, message)
+	s.say.False(v1alpha1.ConditionCatalogPublished, why.reason, why.message)
 }
 
 // renew brings the ConfigMap in line with the draft.
@@ -103,9 +106,9 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, d draft) error {
 // replace writes what was put together, if it is not what stands there and its turn has come.
 func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication offer.Publication) (err error) {
 	m, first := s.memory, s.document == nil
-	last := published{version: s.stored.version(), slices: d.slices, errors: d.errors, reduced: s.reduced}
+	last := s.made(d)
 	switch {
-	case first, d.takesAway(s.document):
+	case first, s.takesAway(&d):
 	case publication.Encoded.Same(s.stored.object.Data, s.stored.object.BinaryData):
 		m.last = last
 		return nil
@@ -128,6 +131,20 @@ func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication
 	m.decoded = decoded{version: last.version, document: &publication.Document}
 	s.document = &publication.Document
 	return nil
+}
+
+// made is what a ConfigMap of the present version would have been made of.
+func (s *scope) made(d draft) published {
+	made := published{
+		version: s.stored.version(), slices: d.slices, errors: d.errors, reduced: s.reduced, patterns: s.chosen.Patterns,
+		generations: map[catalog.Ref]int64{},
+	}
+	for i := range s.servers {
+		if v := &s.servers[i]; v.item != nil {
+			made.generations[v.Ref] = v.item.Generation
+		}
+	}
+	return made
 }
 
 // bucket is how long a write must wait; a write that need not is counted.
@@ -158,6 +175,14 @@ func tellPublished(s *scope) {
 		ConfigMap: s.stored.name, Encoding: s.encodingNow(), Digest: string(s.document.Digest),
 		Revision:  s.document.Digest.Revision(),
 		ToolCount: ptr.To(int32(count)), //nolint:gosec // what fits into a ConfigMap
+	}
+	switch fault := s.chosen.Fault; {
+	case fault != nil && len(s.document.Slices) == 0:
+		s.say.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message+"; an empty catalog is published meanwhile")
+		return
+	case fault != nil:
+		s.say.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message+"; the last catalog stays published")
+		return
 	}
 	if count == 0 {
 		s.say.True(condition, v1alpha1.ReasonNoTools, "there are no tools to offer; ConfigMap "+s.stored.name+" says so")

@@ -18,6 +18,7 @@ import (
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/builder"
@@ -249,7 +250,7 @@ func TestNameConflict(t *testing.T) {
 		w.Expect(w.configMap().Data).To(Equal(map[string]string{"mine": "value"}))
 		w.Expect(w.applies).To(BeZero())
 		w.Expect(w.api.Delete(t.Context(), theirs)).To(Succeed())
-		w.advance(conflictRecheck)
+		w.advance(configmap.RetryInterval)
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
 		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
 	})
@@ -466,11 +467,12 @@ func TestWritesThatFail(t *testing.T) {
 		result, err := w.reconciler.Reconcile(t.Context(), request)
 		w.Expect(err).To(MatchError("catalog: " + errUnwell.Error()))
 		w.Expect(result).To(BeZero(), "an error or a time, never both")
+		w.Expect(w.servers()).To(Equal("a Disconnected -"), "how the servers stand is told all the same")
+		w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("Unknown AwaitingServers"))
 		result, err = w.reconciler.Reconcile(t.Context(), request)
 		w.Expect(err).NotTo(HaveOccurred())
 		w.Expect(result.RequeueAfter).To(Equal(atOnce), "an agent's tools come before any status")
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
-		w.Expect(w.statusWrites).To(BeZero())
 		w.statusErrors = []error{errUnwell}
 		result, err = w.reconciler.Reconcile(t.Context(), request)
 		w.Expect(err).To(MatchError("status: " + errUnwell.Error()))
@@ -478,6 +480,19 @@ func TestWritesThatFail(t *testing.T) {
 		w.up("a", "x")
 		w.pass()
 		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
+	})
+	inBubble(t, "a later one meets an unwell API server", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Obj())
+		w.up("a", "x")
+		w.up("b", "y")
+		w.pass()
+		w.up("a", "x", "z")
+		w.down("b", "y")
+		w.applyErrors = []error{errUnwell}
+		_, err := w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: coder})
+		w.Expect(err).To(MatchError("catalog: " + errUnwell.Error()))
+		w.Expect(w.servers()).To(Equal("a Connected 1, b Disconnected 1"))
+		w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("True Published"))
 	})
 }
 

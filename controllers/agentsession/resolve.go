@@ -25,7 +25,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	s.chosen = selection.Resolve(world.World, s.before)
+	s.world, s.chosen = world, selection.Resolve(world.World, s.before)
 	if world.err != nil {
 		return world.err
 	}
@@ -141,7 +141,7 @@ func tellResolved(s *scope) {
 	if fault := s.chosen.Fault; fault != nil {
 		s.say.False(condition, fault.Reason, fault.Message)
 		if fault.Final {
-			s.stall = &stall{v1alpha1.ReasonDiscoveryFailed, fault.Reason, fault.Message}
+			s.stall = &stall{ready: v1alpha1.ReasonDiscoveryFailed, reason: fault.Reason, message: fault.Message}
 		}
 		return
 	}

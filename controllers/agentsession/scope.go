@@ -26,6 +26,7 @@ type scope struct {
 	now             time.Time
 
 	// resolve sets these.
+	world   *lookup
 	chosen  selection.Result
 	servers []server
 
@@ -44,9 +45,10 @@ type scope struct {
 	again time.Time // when to look again; zero: when something happens
 }
 
-// stall is why waiting will not help.
+// stall is why nothing was published, and waiting will not help; or may, where it is tried again.
 type stall struct {
 	ready, reason, message string
+	retried                bool
 }
 
 // server is one choice and what is known of it.

@@ -33,7 +33,7 @@ func (r *Reconciler) summarise(s *scope) {
 	if s.memory.outcome != "" {
 		status.Startup = &v1alpha1.StartupStatus{Outcome: s.memory.outcome}
 	}
-	if s.memory.run == nil {
+	if s.open {
 		status.LastHandledReloadAt = s.memory.reload
 	}
 	count := r.tellServers(s)
@@ -193,8 +193,10 @@ func (s *scope) tellReady(count *tally) {
 	switch {
 	case s.stall != nil:
 		s.say.False(condition, s.stall.ready, s.stall.message)
-		s.say.Stall(s.stall.reason, s.stall.message)
-		return
+		if !s.stall.retried {
+			s.say.Stall(s.stall.reason, s.stall.message)
+			return
+		}
 	case fault != nil:
 		s.say.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message)
 	case s.document == nil:
@@ -222,7 +224,7 @@ func (s *scope) tellReady(count *tally) {
 func (s *scope) progress(count *tally) {
 	ready := meta.FindStatusCondition(s.session.Status.Conditions, v1alpha1.ConditionReady)
 	reason := v1alpha1.ReasonProgressing
-	if count.failed > 0 {
+	if count.failed > 0 || s.stall != nil {
 		reason = v1alpha1.ReasonProgressingWithRetry
 	}
 	if ready.Status == metav1.ConditionTrue {

@@ -8,15 +8,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
-	metav1apply "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/configmap"
 )
 
 const kind = "AgentSession"
@@ -24,9 +23,6 @@ const kind = "AgentSession"
 // conflictDelay is how long a pass that met a newer version of something waits before it looks again. The newer version
 // normally wakes the controller before that.
 const conflictDelay = 500 * time.Millisecond
-
-// conflictRecheck is how often it is looked whether somebody else's object still has the name of ours.
-const conflictRecheck = time.Minute
 
 // storedCatalog is the catalog ConfigMap as it was found.
 type storedCatalog struct {
@@ -62,9 +58,9 @@ func (r *Reconciler) read(ctx context.Context, s *scope, from client.Reader) err
 	case err != nil:
 		return fmt.Errorf("catalog: %w", err)
 	}
-	owner := controllerOf(object)
-	s.stored.object, s.stored.foreign = object, owner == nil || owner.Name != s.name.Name
-	if !s.stored.foreign && owner.UID == s.before.UID {
+	self := owner(s.name, s.before.UID)
+	s.stored.object, s.stored.foreign = object, !self.Owns(object)
+	if !s.stored.foreign && metav1.GetControllerOf(object).UID == self.UID {
 		s.document = s.memory.decode(object)
 	}
 	return nil
@@ -81,84 +77,37 @@ func (m *memory) decode(object *corev1.ConfigMap) *offer.Document {
 	return m.decoded.document
 }
 
-func isOurGroup(apiVersion string) bool {
-	version, err := schema.ParseGroupVersion(apiVersion)
-	return err == nil && version.Group == v1alpha1.GroupVersion.Group
-}
-
-var (
-	// errSuperseded says that the ConfigMap is no longer the one that was read. The next pass reads it again.
-	errSuperseded = errors.New("catalog was changed meanwhile")
-	// errEnding says that the namespace is being deleted, and everything in it with it.
-	errEnding = errors.New("namespace is being deleted")
-)
-
-// write replaces the ConfigMap whole, by server-side apply, so that no reader ever sees a part of it. An existing one
-// is only replaced in the version that was judged to be ours; a new one is applied without force, so that an object
-// that came into being meanwhile under another owner is met with a conflict. It returns the new resourceVersion.
+// write replaces the ConfigMap, unless the API server refused to store it a moment ago. It returns the new
+// resourceVersion.
 func (r *Reconciler) write(ctx context.Context, s *scope, encoded catalog.Encoded) (version string, err error) {
-	config := corev1apply.ConfigMap(s.stored.name, s.name.Namespace).
-		WithLabels(map[string]string{
+	if m := s.memory; m.refused.Stands(s.now) {
+		return "", m.refused
+	}
+	version, err = r.store().Apply(ctx, &configmap.Content{
+		NamespacedName: types.NamespacedName{Namespace: s.name.Namespace, Name: s.stored.name},
+		Owner:          owner(s.name, s.before.UID),
+		Labels: map[string]string{
 			v1alpha1.LabelManagedBy: v1alpha1.LabelManagedByValue,
 			v1alpha1.LabelComponent: v1alpha1.ComponentSessionCatalog,
 			v1alpha1.LabelSession:   s.name.Name,
-		}).
-		WithOwnerReferences(metav1apply.OwnerReference().
-			WithAPIVersion(v1alpha1.GroupVersion.String()).WithKind(kind).WithName(s.name.Name).
-			WithUID(s.before.UID).WithController(true).WithBlockOwnerDeletion(false)).
-		WithData(encoded.Data).
-		WithBinaryData(encoded.BinaryData)
-	options := []client.ApplyOption{fieldOwner}
-	if s.stored.object != nil {
-		config.WithResourceVersion(s.stored.version())
-		options = append(options, client.ForceOwnership)
-	}
-	switch err := r.Client.Apply(ctx, config, options...); {
-	case apierrors.IsConflict(err):
-		return "", errSuperseded
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return "", errEnding
-	case err != nil:
-		return "", fmt.Errorf("catalog: %w", err)
-	}
-	if config.ResourceVersion != nil {
-		version = *config.ResourceVersion
-	}
-	return version, nil
+		},
+		Encoded: encoded, Replaces: s.stored.version(),
+	})
+	errors.As(err, &s.memory.refused)
+	return version, err
 }
 
-// removeCatalog deletes the ConfigMap of an object that is gone, if it is ours and the very version that was judged to
-// be. Without a known UID the object went away while nobody watched, so the API server is asked whether it really did.
+func (r *Reconciler) store() *configmap.Store {
+	return &configmap.Store{Client: r.Client, Live: r.Live}
+}
+
+// owner is an agent session as the owner of its catalog.
+func owner(name types.NamespacedName, uid types.UID) configmap.Owner {
+	return configmap.Owner{Kind: kind, Name: name.Name, UID: uid}
+}
+
+// removeCatalog deletes the ConfigMap of an object that is gone; its UID is empty where it was not known.
 func (r *Reconciler) removeCatalog(ctx context.Context, gone types.NamespacedName, uid types.UID) error {
-	object := &corev1.ConfigMap{}
-	err := r.Client.Get(ctx, types.NamespacedName{Namespace: gone.Namespace, Name: catalogName(gone.Name)}, object)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("catalog: %w", err)
-	}
-	if orphan, err := r.orphaned(ctx, object, gone, uid); err != nil || !orphan {
-		return err
-	}
-	err = r.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID, ResourceVersion: &object.ResourceVersion})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("catalog: %w", err)
-	}
-	return nil
-}
-
-// orphaned tells whether a ConfigMap belonged to the object that is gone.
-func (r *Reconciler) orphaned(
-	ctx context.Context, object *corev1.ConfigMap, gone types.NamespacedName, uid types.UID,
-) (bool, error) {
-	owner := controllerOf(object)
-	switch {
-	case owner == nil || owner.Name != gone.Name:
-		return false, nil
-	case uid != "":
-		return owner.UID == uid, nil
-	}
-	err := r.Live.Get(ctx, gone, &v1alpha1.AgentSession{})
-	return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	name := types.NamespacedName{Namespace: gone.Namespace, Name: catalogName(gone.Name)}
+	return r.store().Remove(ctx, name, owner(gone, uid), &v1alpha1.AgentSession{})
 }

@@ -1,0 +1,77 @@
+package agentsession
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/configmap"
+)
+
+// forbidden is what the API server answers to a write that a quota does not leave room for.
+func forbidden() error {
+	return apierrors.NewForbidden(corev1.Resource("configmaps"), "coder-mcp-catalog", errors.New("exceeded quota: few"))
+}
+
+// What the API server refuses to store is told in its words, silences nothing else, and is tried again in a minute.
+func TestRefusedFirstCatalog(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Obj())
+		w.up("a", "x")
+		w.down("b")
+		w.applyErrors = []error{forbidden()}
+		w.pass()
+		w.Expect(w.due).To(Equal(time.Now().Add(configmap.RetryInterval)))
+		w.Expect(w.offers()).To(Equal("nothing"))
+		w.Expect(w.servers()).To(Equal("a Connected -, b Disconnected -"))
+		w.Expect(w.ready()).To(Equal("False PublishFailed"))
+		w.Expect(says(w.get(), v1alpha1.ConditionReconciling)).To(Equal("True ProgressingWithRetry"))
+		w.Expect(says(w.get(), v1alpha1.ConditionStalled)).To(BeEmpty(), "it is tried again")
+		published := meta.FindStatusCondition(w.get().Status.Conditions, v1alpha1.ConditionCatalogPublished)
+		w.Expect(published.Reason).To(Equal("PublishFailed"))
+		w.Expect(published.Message).To(Equal(`the API server refused to store ConfigMap "coder-mcp-catalog" ` +
+			`(configmaps "coder-mcp-catalog" is forbidden: exceeded quota: few); change what it goes by, such as a quota, ` +
+			`an admission policy or the manager's role; it is tried again every minute`))
+		w.Expect(w.told.take()).To(Equal([]string{"Warning PublishFailed Publish: " + published.Message}))
+
+		w.up("b", "y")
+		w.pass()
+		w.advance(configmap.RetryInterval - time.Second)
+		w.Expect(w.servers()).To(Equal("a Connected -, b Connected -"))
+		w.Expect(w.applies).To(Equal(1), "it is not asked again before its time")
+		w.advance(time.Second)
+		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_y"))
+		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
+		w.Expect(w.applies).To(Equal(2))
+	})
+}
+
+// A later catalog that is refused is not told as published, however often it is looked at; the last good one stands.
+func TestRefusedLaterCatalog(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		w.pass()
+		w.applyErrors = []error{forbidden()}
+		for i := range 6 {
+			w.up("a", "x", fmt.Sprintf("more-%d", i))
+			w.pass()
+			w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("False PublishFailed"))
+			w.Expect(w.ready()).To(Equal("True AllServersAvailable"), "agents can use what they have")
+		}
+		w.Expect(meta.FindStatusCondition(w.get().Status.Conditions, v1alpha1.ConditionCatalogPublished).Message).
+			To(HaveSuffix("; the last catalog stays published"))
+		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		w.Expect(w.applies).To(Equal(2))
+		w.advance(configmap.RetryInterval)
+		w.Expect(w.offers()).To(Equal("mcp_a_more-5 mcp_a_x"))
+		w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("True Published"))
+	})
+}

@@ -1,0 +1,234 @@
+package agentsession
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
+	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/session/sessiontest"
+	"github.com/mooring-dev/mooring/test/builder"
+)
+
+// foreign is a server of another namespace that may be used from all.
+func foreign(name string) *builder.MCPServerBuilder {
+	return builder.MCPServer(name).Namespace("shared").UID("uid-foreign").Generation(1).
+		URL("https://shared.example/mcp").Created(time.Now().Add(-time.Hour)).
+		Mutate(func(s *v1alpha1.MCPServer) {
+			s.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+		})
+}
+
+// faults are what keeps it from being known which servers there are.
+var faults = map[string]func(s *v1alpha1.AgentSession){
+	"a mistake": func(s *v1alpha1.AgentSession) { s.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"["}} },
+	"a missing parent": func(s *v1alpha1.AgentSession) {
+		s.Spec.ParentRef = &v1alpha1.AgentSessionReference{Name: "lead"}
+	},
+}
+
+// While a fault keeps it from being known which servers there are, what was published stands, but for the tools of
+// servers that are gone, disabled or no longer permitted.
+func TestWithdrawalUnderAFault(t *testing.T) {
+	for fault, breaks := range faults {
+		for name, c := range map[string]struct {
+			happens func(w *world)
+			want    string
+		}{
+			"nothing": {func(*world) {}, "mcp_a_x mcp_b_y mcp_shared-fs_z c: ConnectFailed"},
+			"deleted": {func(w *world) {
+				w.Expect(w.api.Delete(w.t.Context(), declared("b").Obj())).To(Succeed())
+			}, "mcp_a_x mcp_shared-fs_z c: ConnectFailed"},
+			"declared anew": {func(w *world) {
+				w.Expect(w.api.Delete(w.t.Context(), declared("b").Obj())).To(Succeed())
+				w.Expect(w.api.Create(w.t.Context(), declared("b").UID("uid-b2").Obj())).To(Succeed())
+			}, "mcp_a_x mcp_shared-fs_z c: ConnectFailed"},
+			"disabled": {func(w *world) {
+				w.change("b", func(s *v1alpha1.MCPServer) { s.Spec.Disabled = true })
+			}, "mcp_a_x mcp_shared-fs_z c: ConnectFailed"},
+			"a foreign one deleted": {func(w *world) {
+				w.Expect(w.api.Delete(w.t.Context(), foreign("fs").Obj())).To(Succeed())
+			}, "mcp_a_x mcp_b_y c: ConnectFailed"},
+			"a foreign one no longer permitted": {func(w *world) {
+				server := &v1alpha1.MCPServer{}
+				w.Expect(w.api.Get(w.t.Context(), client.ObjectKeyFromObject(foreign("fs").Obj()), server)).To(Succeed())
+				server.Spec.AllowedNamespaces = nil
+				w.Expect(w.api.Update(w.t.Context(), server)).To(Succeed())
+			}, "mcp_a_x mcp_b_y c: ConnectFailed"},
+		} {
+			inBubble(t, fault+"/"+name, func(t *testing.T) {
+				w := newWorld(t, agent().SelectAll().ForeignRef("shared", "fs").Obj(), declared("a").Obj(),
+					declared("b").Obj(), declared("c").Obj(), foreign("fs").Obj())
+				w.up("a", "x")
+				w.up("b", "y")
+				w.down("c")
+				w.up("foreign", "z")
+				w.pass()
+				before := w.entries()
+				w.edit(breaks)
+				w.pass()
+				w.advance(time.Minute)
+				w.Expect(w.reconciler.Wakes.named(client.ObjectKeyFromObject(foreign("fs").Obj()))).To(HaveKey(coder))
+				applies := w.applies
+				w.Expect(applies).To(Equal(1))
+				c.happens(w)
+				w.pass()
+				w.Expect(w.offers()).To(Equal(c.want))
+				w.Expect(w.ready()).To(Equal("False DiscoveryFailed"))
+				w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("False DiscoveryFailed"))
+				for name, entry := range w.entries() {
+					w.Expect(entry).To(Equal(before[name]))
+				}
+				w.pass()
+				w.Expect(w.applies).To(BeNumerically("<=", applies+1))
+			})
+		}
+	}
+}
+
+// Under a fault, a server that cannot be read is not taken for one that is gone.
+func TestWithdrawalWaitsForAnAnswer(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().ForeignRef("shared", "fs").Obj(), foreign("fs").Obj())
+		w.up("foreign", "z")
+		w.pass()
+		w.edit(faults["a mistake"])
+		cached := w.reconciler.Client
+		w.reconciler.Client = interceptor.NewClient(w.api, interceptor.Funcs{Get: func(
+			ctx context.Context, _ client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption,
+		) error {
+			if _, isServer := object.(*v1alpha1.MCPServer); isServer {
+				return errUnwell
+			}
+			return cached.Get(ctx, key, object, options...)
+		}})
+		_, err := w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: coder})
+		w.Expect(err).To(MatchError("shared/fs: " + errUnwell.Error()))
+		w.Expect(w.offers()).To(Equal("mcp_shared-fs_z"))
+		w.Expect(w.ready()).To(Equal("False DiscoveryFailed"))
+	})
+}
+
+// Tools that somebody's edit withholds are taken away at once, also when the bucket is empty; what a server no longer
+// lists by itself waits for its turn.
+func TestEditsTakeAwayAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(w *world)
+		want    string
+	}{
+		"a filter of the session": {func(w *world) {
+			w.edit(func(s *v1alpha1.AgentSession) { s.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"*_y"}} })
+		}, "mcp_a_x"},
+		"a filter of its parent": {func(w *world) {
+			lead := &v1alpha1.AgentSession{}
+			w.Expect(w.api.Get(w.t.Context(), client.ObjectKey{Namespace: testNamespace, Name: "lead"}, lead)).To(Succeed())
+			lead.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"*_y"}}
+			w.Expect(w.api.Update(w.t.Context(), lead)).To(Succeed())
+		}, "mcp_a_x"},
+		"a filter of the server": {func(w *world) {
+			w.upAs("a", 2, "x")
+		}, "mcp_a_x"},
+		"a filter that leaves nothing": {func(w *world) {
+			w.edit(func(s *v1alpha1.AgentSession) { s.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"*"}} })
+		}, ""},
+		"a filter that lets more through": {func(w *world) { w.upAs("a", 2, "x", "y", "z") }, "mcp_a_x mcp_a_y"},
+		"the server's own list":           {func(w *world) { w.up("a", "x") }, "mcp_a_x mcp_a_y"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			lead := builder.AgentSession("lead").Namespace(testNamespace).Obj()
+			w := newWorld(t, agent().Parent("lead").Obj(), lead, declared("a").Obj())
+			w.up("a", "x", "y")
+			w.pass()
+			for i := range writeBurst {
+				w.up("a", "x", fmt.Sprintf("y=%d", i))
+				w.pass()
+			}
+			w.up("a", "x", "y")
+			w.pass()
+			w.Expect(w.applies).To(Equal(1+writeBurst), "the bucket is empty")
+			c.happens(w)
+			w.pass()
+			w.Expect(w.offers()).To(Equal(c.want))
+		})
+	}
+}
+
+// An edit lifts the limit once: a list that comes and goes afterwards does not use it.
+func TestFlappingListAfterAnEdit(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x", "y")
+		w.pass()
+		w.edit(func(s *v1alpha1.AgentSession) { s.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"*_y"}} })
+		w.pass()
+		w.Expect(w.applies).To(Equal(2))
+		for range 20 {
+			w.up("a", "x", "y", "z")
+			w.pass()
+			w.up("a", "x", "y")
+			w.pass()
+		}
+		w.Expect(w.applies).To(Equal(2 + writeBurst))
+	})
+}
+
+// upAs is a server that offers these tools by a later declaration.
+func (w *world) upAs(name string, generation int64, tools ...string) {
+	w.t.Helper()
+	w.stands(name, session.Snapshot{
+		State: session.Connected, Settled: true, Listing: sessiontest.Tools(tools...), ListingID: fmt.Sprint(tools),
+	}, shelf.Item{Generation: generation, Offered: offering(tools...)})
+}
+
+// A server that is enabled late gets the time to connect that a new one has.
+func TestServerThatIsEnabledLate(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Disabled().Obj())
+		w.up("a", "x")
+		w.pass()
+		w.advance(time.Hour)
+		w.change("b", func(s *v1alpha1.MCPServer) { s.Spec.Disabled = false })
+		w.late("b")
+		w.pass()
+		w.advance(gate.HoldLimit - time.Second)
+		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		w.up("b", "y")
+		w.pass()
+		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_y"))
+		w.Expect(w.applies).To(Equal(2), "no error was written in between")
+	})
+}
+
+// A reload that cannot find out which servers there are is over when its gate is, and Ready says why.
+func TestReloadUnderAFault(t *testing.T) {
+	for fault, breaks := range faults {
+		inBubble(t, fault, func(t *testing.T) {
+			w := newWorld(t, agent().Obj(), declared("a").Obj())
+			w.up("a", "x")
+			w.pass()
+			w.advance(time.Minute)
+			w.edit(breaks)
+			w.pass()
+			w.annotate("1")
+			w.pass()
+			w.advance(quarter)
+			w.Expect(w.get().Status.LastHandledReloadAt).To(Equal("1"))
+			w.Expect(w.ready()).To(Equal("False DiscoveryFailed"))
+			w.Expect(w.offers()).To(Equal("mcp_a_x"))
+			w.edit(func(s *v1alpha1.AgentSession) { s.Spec.Tools, s.Spec.ParentRef = nil, nil })
+			w.pass()
+			w.advance(time.Minute)
+			w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
+			w.Expect(w.applies).To(Equal(1))
+		})
+	}
+}
