@@ -17,6 +17,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // What of a server's standing is shown at most.
@@ -167,7 +168,7 @@ func (r *Reconciler) explain(s *scope, v *server, entry *v1alpha1.SessionServerS
 	case fault == nil && v.standing.State == gate.Live && trouble.Class != "": // it was, and is over
 		trouble = shelf.Trouble{}
 	}
-	entry.Class, entry.Message = trouble.Class, shorten(trouble.Message)
+	entry.Class, entry.Message = trouble.Class, text.Fit(trouble.Message, maxMessage)
 }
 
 func faultOf(v *server) *session.Fault {
@@ -175,15 +176,6 @@ func faultOf(v *server) *session.Fault {
 		return nil
 	}
 	return v.snapshot.Fault
-}
-
-// shorten fits a message into status, never cutting within a character.
-func shorten(message string) string {
-	runes := []rune(message)
-	if len(runes) <= maxMessage {
-		return message
-	}
-	return string(runes[:maxMessage-1]) + "…"
 }
 
 // tellReady sets Ready and what to expect.

@@ -144,7 +144,7 @@ func TestWordsForTrouble(t *testing.T) {
 			Offered: offering("x"), Trouble: shelf.Trouble{Reason: "X", Message: strings.Repeat("é", 600)},
 		})
 		w.pass()
-		w.Expect(w.get().Status.Servers[0].Message).To(Equal(strings.Repeat("é", 511) + "…"))
+		w.Expect(w.get().Status.Servers[0].Message).To(Equal(strings.Repeat("é", 254) + "…"))
 	})
 }
 

@@ -1,11 +1,6 @@
 package events
 
-import (
-	"strings"
-	"unicode/utf8"
-
-	corev1 "k8s.io/api/core/v1"
-)
+import corev1 "k8s.io/api/core/v1"
 
 // maxMessage is the API's limit on a note, in bytes.
 const maxMessage = 1024
@@ -30,18 +25,4 @@ func Normal(reason, action, message string) Event {
 // Warning is an event that someone may want to act on.
 func Warning(reason, action, message string) Event {
 	return Event{Type: corev1.EventTypeWarning, Reason: reason, Action: action, Message: message}
-}
-
-// fit cuts text to what the API takes, never within a character.
-func fit(text string) string {
-	const ellipsis = "…"
-	text = strings.ToValidUTF8(text, string(utf8.RuneError))
-	if len(text) <= maxMessage {
-		return text
-	}
-	end := maxMessage - len(ellipsis)
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + ellipsis
 }

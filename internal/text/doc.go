@@ -1,0 +1,4 @@
+// Package text fits what people read into the room that there is for it.
+//
+// Invariant: what is returned is valid UTF-8 within its limit in bytes, whatever came in.
+package text
