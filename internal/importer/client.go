@@ -198,9 +198,8 @@ func (e *clientEntry) policy() {
 	if enabled, ok := e.take("enabled").(bool); ok && !enabled {
 		e.spec.Disabled = true
 	}
-	if notes, _ := e.take("description").(string); notes != "" {
-		e.spec.Notes = line(notes, mostNotes)
-	}
+	notes, _ := e.take("description").(string)
+	e.notes(notes)
 	allow, _ := e.take("includeTools", "enabledTools", "tools").([]any)
 	deny, _ := e.take("excludeTools", "disabledTools").([]any)
 	e.filter(e.texts("tools", allow), e.texts("excluded tools", deny))

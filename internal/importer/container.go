@@ -120,7 +120,7 @@ func (r *containerRun) image(word template.Text, arguments []template.Text) erro
 	}
 	r.spec.Stdio.Image = image
 	r.spec.Stdio.Command = []string{r.entrypoint}
-	if r.entrypoint == "" {
+	if r.entrypoint == "" || credential.Looks(r.entrypoint) {
 		r.marks++
 		r.spec.Stdio.Command = []string{mark}
 		r.say("fill in spec.stdio.command, the entrypoint of image %s, and take spec.disabled away", credential.Show(image))

@@ -55,6 +55,10 @@ func TestLeftOutSaysWhyAndNothingElse(t *testing.T) {
 		{"container flag of a reference", `{"command": "docker", "args": ["run", "--x${Y}", "img"]}`,
 			"its container has a flag that is not known, so its image cannot be told"},
 		{"port too high", `{"url": "https://h.example:65536/"}`, "the host of its url is not valid"},
+		{"slash in a password", `{"url": "https://u:canary/x@h.example/"}`,
+			"its url may have a password with / ? or # in it, or an @ behind its host: percent-encode them"},
+		{"credential for a key", `{"url": "https://h.example/?ghp_0123456789abcdef"}`,
+			"a key of its url's query may be a credential; it would stand in clear"},
 		{"header by a variable over http", `{"url": "http://h.example/", "headers": {"X-Org": "a ${ORG}"}}`,
 			"it would send a credential over plain http: give it an https url, or one that ends in .svc"},
 	} {
@@ -90,6 +94,10 @@ func TestNotes(t *testing.T) {
 			"a header is left out: it has no name"},
 		{"sign in", `{"command": "npx", "args": ["mcp-remote", "https://h.example", "--resource", "x"]}`,
 			"--resource is not carried over: nobody is there to sign in; see spec.http.auth"},
+		{"description with a credential", `{"command": "npx", "description": "its password: canary"}`,
+			"description is left out: it may hold a credential"},
+		{"name of a variable that may be a secret", `{"command": "npx", "env": {"ghp_0123456789abcdef": "1"}}`,
+			"an env is left out: its name is not valid"},
 		{"field that is not known", `{"url": "https://h.example", "frob": 1}`,
 			"frob is not carried over: the field is not known"},
 		{"program that may be a secret", `{"command": "${BIN}/x"}`, "fill in spec.stdio.image and spec.stdio.command, " +
@@ -146,6 +154,36 @@ func TestKeysAreValidWhateverTheyAreCalled(t *testing.T) {
 	}
 	g.Expect(keys).To(Equal([]string{"1-key", "value", strings.Repeat("k", 48), "value-2"}))
 	g.Expect(variables).To(Equal([]string{"_1_key", "value", strings.Repeat("k", 48), "value_2"}))
+}
+
+func TestWhereCredentialsStandInArguments(t *testing.T) {
+	for _, test := range []struct{ name, arguments, want string }{
+		{"header", `"-H", "X-Access:  canary"`, "-H X-Access:  *X-Access"},
+		{"header behind =", `"--header=Authorization: Bearer canary"`, "--header=Authorization: *Authorization"},
+		{"header behind = of one letter", `"-H=X-Api-Key:canary"`, "-H=X-Api-Key:*X-Api-Key"},
+		{"header with =", `"--header", "X-Access=a:canary"`, "--header X-Access=*X-Access"},
+		{"header by reference", `"--header=Authorization: Bearer ${T}"`, "--header=Authorization: Bearer *T"},
+		{"name by reference", `"-H", "${NAME}: canary"`, "-H *NAME*argument"},
+		{"headers in JSON", `"--headers", "{\"X-Org\":\"acme\",\"X-Access\":\"canary\"}"`, "--headers *argument"},
+		{"no header", `"-H", "tcp://ada:canary@h", "--header", "acme"`, "-H tcp:*tcp --header acme"},
+		{"name of a header", `"--api-key-header", "X-Api-Key"`, "--api-key-header X-Api-Key"},
+		{"value like a flag", `"--token", "-canary", "--password", "-v"`, "--token *token --password -v"},
+		{"beside a reference", `"postgres://${USER}:canary@h/x"`, "*argument*USER*argument-2"},
+		{"references alone", `"postgres://ada:${PASSWORD}@${HOST}/x"`, "postgres://ada:*PASSWORD@*HOST/x"},
+		{"file", `"--private-key", "/keys/id.pem"`, "--private-key /keys/id.pem"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			NewWithT(t).Expect(shown(entry(t, `{"command": "npx", "args": [`+test.arguments+`]}`))).To(Equal("npx " + test.want))
+		})
+	}
+}
+
+func TestServersThatAreCalledLikeCredentials(t *testing.T) {
+	g := NewWithT(t)
+	text := []byte(`{"mcpServers": {"ghp_0123456789abcdef": {"command": "npx"}}}`)
+	result, err := importer.Import(text, importer.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.Entries[0].Server.Name).To(Equal("server-e3b0c442"))
 }
 
 func TestProtocol(t *testing.T) {

@@ -213,8 +213,12 @@ func inputs(root *jsonc.Object) map[string]template.Input {
 	return out
 }
 
-// line makes one printable line of a text that a person wrote, of at most so many characters.
+// line makes one printable line of a text that a person wrote, of at most so many characters; none of one that may hold
+// a credential.
 func line(text string, most int) string {
+	if credential.Looks(text) {
+		return ""
+	}
 	printable := strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '

@@ -32,7 +32,7 @@ func (r *remote) bindHeaders() {
 		same := func(other pair) bool { return strings.ToLower(other.name) == lower }
 		shown := "header " + credential.Show(h.name)
 		switch {
-		case !headerName.MatchString(h.name):
+		case !headerName.MatchString(h.name), credential.Looks(h.name):
 			r.say("a header is left out: its name is not valid")
 		case ownHeaders[lower], strings.HasPrefix(lower, "mcp-"):
 			r.say("%s is left out: the HTTP or MCP client sets it itself", shown)
@@ -50,7 +50,7 @@ func (r *remote) bindHeaders() {
 }
 
 func (r *remote) header(h pair, at spot) {
-	bound := r.bind(h.value.Trim(), at, h.secret || credential.Named(h.name))
+	bound := r.bind(h.value.Trim(), at, h.secret || credential.Header(h.name))
 	switch {
 	case bound.from != nil:
 	case bound.clear == "":

@@ -92,6 +92,9 @@ func Import(text []byte, options Options) (*Result, error) {
 	originals := make([]naming.Original, len(declared))
 	for i, d := range declared {
 		originals[i] = naming.Original{Name: d.name, Place: d.place, Owned: d.registry}
+		if credential.Looks(d.name) {
+			originals[i].Name = ""
+		}
 	}
 	names := naming.Assign(originals)
 	for i, d := range declared {

@@ -114,6 +114,9 @@ func arguments(b *binder, fields *jsonc.Object, names ...string) []template.Text
 			if !ok {
 				continue
 			}
+			if argument.secret() {
+				value = argument.sealedParts(value, hint, shown, flag == "-e" || flag == "--env")
+			}
 			if flag != "" {
 				out = append(out, template.Literal(flag))
 			}

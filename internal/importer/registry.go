@@ -15,7 +15,7 @@ import (
 // published translates a registry's server.json. Its remotes and packages are ways to the same server: the first that
 // can be translated is taken, remotes before packages and streamable HTTP before SSE.
 func (d *declaration) published(b *binder) error {
-	b.spec.Notes = line(d.fields.Text("description"), mostNotes)
+	b.notes(d.fields.Text("description"))
 	if status := d.fields.Text("status"); status != "" && status != "active" {
 		b.say("its status is %s", credential.Show(status))
 	}
@@ -163,6 +163,25 @@ func (a asked) sealed(t template.Text, name, shown string) template.Text {
 	ref := a.reference(name, shown)
 	ref.Fallback, ref.Given = literal, true
 	return template.Text{{Ref: ref}}
+}
+
+// sealedParts makes secrets of what stands beside the references of a text that is declared one, of an assignment
+// behind the =. The words of a command line have no place for what is declared of them.
+func (a asked) sealedParts(t template.Text, name, shown string, assignment bool) template.Text {
+	var out template.Text
+	before, after, found := t.Cut("=")
+	if literal, ok := before.Literal(); assignment && found && ok {
+		out, t = template.Literal(literal+"="), after
+	}
+	for _, p := range t {
+		if p.Ref == nil {
+			ref := a.reference(name, "a part of "+shown)
+			ref.Fallback, ref.Given = p.Plain, true
+			p = template.Part{Ref: ref}
+		}
+		out = out.Append(p)
+	}
+	return out
 }
 
 func (a asked) reference(name, shown string) *template.Reference {

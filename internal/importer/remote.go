@@ -54,7 +54,11 @@ const mostURL = 2048
 
 // address translates the URL.
 func (r *remote) address() error {
-	whole, _, fragment := r.settle(r.url).Trim().Cut("#")
+	whole := r.settle(r.url).Trim()
+	if credential.Unescaped(whole.Gapped()) {
+		return errors.New("its url may have a password with / ? or # in it, or an @ behind its host: percent-encode them")
+	}
+	whole, _, fragment := whole.Cut("#")
 	if fragment {
 		r.say("the fragment of url is left out: a server never sees it")
 	}
@@ -143,56 +147,69 @@ func (r *remote) userInfo(info string) {
 // credential.
 func (r *remote) path(t template.Text) string {
 	var out strings.Builder
+	at := spot{"a part of the path of url", "url-path"}
+	sensitive := credential.UserInfo(t.Gapped()) // of a URL in the path
 	for _, segment := range t.Split("/")[1:] {
-		out.WriteString("/" + r.piece(segment, spot{"a part of the path of url", "url-path"}, url.PathUnescape))
+		out.WriteString("/" + r.piece(segment, at, sensitive, url.PathUnescape))
 	}
 	return out.String()
 }
 
 // piece translates a part of the path or the query. Values of Secrets are escaped when they are put there, so they are
 // kept unescaped.
-func (r *remote) piece(t template.Text, at spot, unescape func(string) (string, error)) string {
-	if literal, ok := t.Literal(); ok && credential.Looks(literal) {
+func (r *remote) piece(t template.Text, at spot, sensitive bool, unescape func(string) (string, error)) string {
+	if literal, ok := t.Literal(); ok && (sensitive || credential.Looks(literal)) {
+		sensitive = true // whatever it looks like unescaped
 		if plain, err := unescape(literal); err == nil {
 			t = template.Literal(plain)
 		}
 	}
-	return notPlain.ReplaceAllStringFunc(r.inline(t, at, false), url.PathEscape)
+	return notPlain.ReplaceAllStringFunc(r.inline(t, at, sensitive), url.PathEscape)
 }
 
-// query translates key=value pairs. A value whose key speaks of a credential must be one variable and nothing else.
+// query translates key=value pairs.
 func (r *remote) query(t template.Text) ([]string, error) {
 	var pairs []string
 	for _, pair := range t.Split("&") {
-		key, content, _ := pair.Cut("=")
+		key, content, valued := pair.Cut("=")
 		name, ok := key.Literal()
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("a key of its url's query has %s; variables may stand in values alone", key.References())
+		case credential.Looks(name):
+			return nil, errors.New("a key of its url's query may be a credential; it would stand in clear")
 		case name == "" && len(content) == 0:
 			continue
 		}
 		name = notPlain.ReplaceAllStringFunc(name, url.QueryEscape)
-		at := spot{"query parameter " + credential.Show(name) + " of url", keyName(name)}
-		switch known, isKnown := content.Known(); {
-		case !credential.QueryKey.MatchString(name):
-			written := name
-			if _, _, has := pair.Cut("="); has {
-				written += "=" + r.piece(content, at, url.QueryUnescape)
-			}
+		if written := r.parameter(name, content, valued); written != "" {
 			pairs = append(pairs, written)
-		case isKnown && strings.TrimSpace(known) == "":
-			r.say("%s is left out: it is empty", at.shown)
-		default:
-			if literal, ok := content.Literal(); ok {
-				if plain, err := url.QueryUnescape(literal); err == nil {
-					content = template.Literal(plain)
-				}
-			}
-			pairs = append(pairs, name+"="+r.variable(r.whole(content, at)))
 		}
 	}
 	return pairs, nil
+}
+
+// parameter translates one pair; it returns nothing for one that is left out. A value whose key speaks of a credential
+// to the API must be one variable and nothing else.
+func (r *remote) parameter(name string, content template.Text, valued bool) string {
+	at := spot{"query parameter " + credential.Show(name) + " of url", keyName(name)}
+	if !credential.QueryKey.MatchString(name) {
+		plain, err := url.QueryUnescape(name)
+		if valued {
+			name += "=" + r.piece(content, at, err == nil && credential.Named(plain), url.QueryUnescape)
+		}
+		return name
+	}
+	if known, ok := content.Known(); ok && strings.TrimSpace(known) == "" {
+		r.say("%s is left out: it is empty", at.shown)
+		return ""
+	}
+	if literal, ok := content.Literal(); ok {
+		if plain, err := url.QueryUnescape(literal); err == nil {
+			content = template.Literal(plain)
+		}
+	}
+	return name + "=" + r.variable(r.whole(content, at))
 }
 
 // travelsSafely refuses what the API would: a credential over plain http to a host that is not near.

@@ -125,7 +125,8 @@ func (p *process) foreign(name string) {
 
 var (
 	machinePath = regexp.MustCompile(`^(?:file://|=?(?:/Users/|/home/|/root/|/opt/|/tmp/|~|\.{1,2}[/\\]|[A-Za-z]:[\\/]))`)
-	headerFlags = []string{"-H", "--header", "--headers"}
+	// flagForm is a word that is a flag even where a value is awaited. Another with a - in front may be the value.
+	flagForm = regexp.MustCompile(`^(?:-[A-Za-z]|--[A-Za-z][A-Za-z0-9-]*(?:=.*)?)$`)
 )
 
 // arguments translates the words behind the command.
@@ -149,40 +150,76 @@ func (p *process) elsewhere(t template.Text, at spot) {
 func (p *process) argument(word template.Text, flag string, at spot) string {
 	literal, isLiteral := word.Literal()
 	p.elsewhere(word, at)
-	if strings.HasPrefix(flag, "-") && !strings.Contains(flag, "=") && credential.Named(flag) &&
-		(!isLiteral || !strings.HasPrefix(literal, "-")) {
+	awaited := strings.HasPrefix(flag, "-") && !strings.Contains(flag, "=") &&
+		(!isLiteral || !flagForm.MatchString(literal))
+	switch {
+	case awaited && credential.Named(flag):
 		at.key = strings.TrimLeft(flag, "-")
 		at.shown += " (" + credential.Show(flag) + ")"
 		return p.inline(word, at, true)
+	case awaited && isHeaderFlag(flag):
+		return p.headerLine(word, at)
 	}
-	if slices.Contains(headerFlags, flag) {
-		return p.named(word, ":", at)
+	return p.assignment(word, at)
+}
+
+// assignment translates a word that may have its name in itself: --flag=value or NAME=value.
+func (p *process) assignment(word template.Text, at spot) string {
+	before, after, found := word.Cut("=")
+	name, ok := before.Literal()
+	switch {
+	case !found || !ok || !assigned.MatchString(name):
+		return p.inline(word, at, false)
+	case isHeaderFlag(name) && !credential.Named(name):
+		return name + "=" + p.headerLine(after, at)
+	default:
+		return p.named(name, "=", after, at, credential.Named(name))
 	}
-	if before, _, found := word.Cut("="); found {
-		if name, ok := before.Literal(); ok && assigned.MatchString(name) {
-			return p.named(word, "=", at)
-		}
+}
+
+// isHeaderFlag tells whether a flag takes a header: a name, a colon and a value. --api-key-header takes a name alone.
+func isHeaderFlag(flag string) bool {
+	parts := credential.Words(flag)
+	last := len(parts) - 1
+	if !strings.HasPrefix(flag, "-") || last < 0 || parts[last] != "header" && parts[last] != "headers" {
+		return flag == "-H"
 	}
-	return p.inline(word, at, false)
+	return !credential.Named(strings.Join(parts[:last], "-"))
+}
+
+// headerLine translates a header in one word. A few programs have a = where others have the colon.
+func (p *process) headerLine(word template.Text, at spot) string {
+	separator := ":"
+	before, after, found := word.Cut(separator)
+	if name, _, ok := before.Cut("="); ok {
+		_, after, found = word.Cut("=")
+		separator, before = "=", name
+	}
+	name, ok := before.Trim().Literal()
+	switch {
+	case !ok:
+		return p.inline(word, at, true)
+	case !found || !headerName.MatchString(name):
+		return p.inline(word, at, false)
+	default:
+		return p.named(name, separator, after, at, credential.Header(name) || credential.Looks(word.Gapped()))
+	}
 }
 
 // assigned is what may stand before = in an argument: a flag or a variable.
 var assigned = regexp.MustCompile(`^-{0,2}[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// named translates a word that has a name and a value, of which the name tells whether the value is a credential.
-func (p *process) named(word template.Text, separator string, at spot) string {
-	before, after, found := word.Cut(separator)
-	name, ok := before.Literal()
-	if !found || !ok {
-		return p.inline(word, at, false)
-	}
+// named translates a word that has a name and a value.
+func (p *process) named(name, separator string, after template.Text, at spot, sensitive bool) string {
 	at.shown += " (" + credential.Show(name) + ")"
 	at.key = strings.TrimLeft(name, "-")
-	blank := ""
-	if trimmed := after.Trim(); separator == ":" && len(trimmed) > 0 {
-		after, blank = trimmed, " "
+	blanks := ""
+	if len(after) > 0 && separator == ":" { // those before a header's value are no part of it
+		first := after[0].Plain
+		blanks = first[:len(first)-len(strings.TrimLeft(first, " \t"))]
+		after = after.Trim()
 	}
-	return escape(name) + separator + blank + p.inline(after, at, credential.Named(name))
+	return escape(name) + separator + blanks + p.inline(after, at, sensitive)
 }
 
 var (
@@ -194,7 +231,7 @@ func (p *process) bindEnvironment() {
 	for _, v := range p.environment {
 		at := spot{"env " + credential.Show(v.name), v.name}
 		switch {
-		case !variableForm.MatchString(v.name):
+		case !variableForm.MatchString(v.name), credential.Looks(v.name):
 			p.say("an env is left out: its name is not valid")
 			continue
 		case len(p.spec.Stdio.Env) == mostWords:

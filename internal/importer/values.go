@@ -24,6 +24,14 @@ type binder struct {
 
 func (b *binder) say(format string, arguments ...any) { b.entry.say(format, arguments...) }
 
+// notes keeps what people wrote about the server.
+func (b *binder) notes(text string) {
+	b.spec.Notes = line(text, mostNotes)
+	if credential.Looks(text) {
+		b.say("description is left out: it may hold a credential")
+	}
+}
+
 // value is where a value went: into text with $(NAME), or into the Secret.
 type value struct {
 	clear string
@@ -52,7 +60,7 @@ func (b *binder) bind(t template.Text, at spot, sensitive bool) value {
 		t = b.settle(t)
 	}
 	if literal, ok := t.Literal(); ok {
-		if credential.Switch(literal) || !sensitive && !credential.Looks(literal) {
+		if credential.Switch(literal) || (!sensitive || credential.File(literal)) && !credential.Looks(literal) {
 			return value{clear: escape(literal)}
 		}
 		return value{from: b.keep(at.key, literal, at.shown)}
@@ -75,8 +83,10 @@ func (b *binder) inline(t template.Text, at spot, sensitive bool) string {
 	return b.variable(bound.from)
 }
 
-// compose makes text of several parts, of which some may be secret.
+// compose makes text of several parts, of which some may be secret. What speaks of a secret and the secret itself may
+// be different parts, as in postgres://${USER}:password@host; then none stands in clear.
 func (b *binder) compose(t template.Text, at spot, sensitive bool) string {
+	sensitive = sensitive || credential.Looks(t.Gapped())
 	var out strings.Builder
 	for i, p := range t {
 		switch {

@@ -13,13 +13,63 @@ func TestNamed(t *testing.T) {
 	for _, name := range strings.Fields("API_KEY apiKey X-Api-Key GITHUB_TOKEN --token password Authorization " +
 		"Cookie PAT githubPAT AWS_SECRET_ACCESS_KEY AWS_ACCESS_KEY_ID clientSecret " +
 		"db.password SENTRY_DSN accesstoken SIGNATURE PGPASSWORD MYPASSWORD GITHUBTOKEN PASSWORD1 TOKEN2 API_KEYS " +
-		"API_TOKENS ADMIN_PASSWORDS apikeys") {
+		"API_TOKENS ADMIN_PASSWORDS apikeys AWSKey MyAPIKey DBPassword APIKEYs AUTH_HEADER --authorization-header " +
+		"tavilyApiKey DB_PASSCODE SECRET_ID ENABLE_PASSWORD USE_TOKEN Proxy-Authorization") {
 		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(credential.Named(name)).To(BeTrue()) })
 	}
 	for _, name := range strings.Fields("KEYBOARD MONKEY AUTHOR TOKEN_URL KEY_FILE AUTH_TYPE MAX_TOKENS " +
 		"maxOutputTokens MONKEYS " +
-		"PATH USER - 天気 LOG_LEVEL") {
+		"PATH USER - 天気 LOG_LEVEL --no-auth skip-password AUTH0_CLIENT_ID AUTH0_DOMAIN SSH_AUTH_SOCK API_KEY_HEADER " +
+		"--bearer-token-env-var COMPASS BYPASS X-Access AWSHost") {
 		t.Run("not "+name, func(t *testing.T) { NewWithT(t).Expect(credential.Named(name)).To(BeFalse()) })
+	}
+}
+
+func TestHeader(t *testing.T) {
+	for _, name := range strings.Fields("X-Access X-Access-Key Cookie Proxy-Authorization X-Acme-Token X-Acme-Key " +
+		"X-Acme-Secret X-Acme-Access X-Acme-Auth X-Acme-Credential X-Acme-Password X-Acme-Session X-Acme-Signature " +
+		"X-Session-Id X-SID apikey") {
+		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(credential.Header(name)).To(BeTrue()) })
+	}
+	for _, name := range strings.Fields("Accept-Language X-Org-Id X-Request-Id CF-Access-Client-Id X-Access-Mode " +
+		"X-Accessible User-Agent X-MCP-Toolsets - Id") {
+		t.Run("not "+name, func(t *testing.T) { NewWithT(t).Expect(credential.Header(name)).To(BeFalse()) })
+	}
+}
+
+func TestUserInfo(t *testing.T) {
+	for _, text := range []string{
+		"postgres://u:pa/ss@h/db", "postgres://u:pa?ss@h/db", "postgres://u:pa#ss@h/db", "postgres://u:pa%2Fss@h/db",
+		"postgres://u:pa ss@h/db", "postgres://u:p@ss@h/db", "postgres://u@server:pa/ss@h/db", "postgres://u:@/s@h/db",
+		"postgres://u:12/3@h/db", "redis://:pw@h", "https://TOKEN@h.example/x", "https://u:pa/ss@h/x",
+		"https://u:12/3@h.example/x", "https://u:12/3@10.0.0.1/x", "https://u:@/s@h.example/x", "git+https://TOKEN@h/x",
+		`postgres://u:pa"ss@h/db`, "see http://a.example and amqp://u:pw@h", "postgres://u:65536]x/@h",
+		"postgres://u:pw\uFFFC@h/x", "mongodb://u:pw@a:1,b:2/x", "mssql://do\\u:pw@h/x",
+	} {
+		t.Run(text, func(t *testing.T) { NewWithT(t).Expect(credential.UserInfo(text)).To(BeTrue()) })
+	}
+	for _, text := range []string{
+		"http://host:8080/@scope/pkg", "http://host:8080/pkg@1.2.3", "http://host:8080/pkg@latest/x", "@scope/pkg@1.2",
+		"http://[::1]:8080/@scope/pkg", "https://h.example/ada@example.com", "postgres://u@h:5432/db", "ssh://git@h/x@v1",
+		"git+https://git@h/x", "postgres://u:@h/db", "postgres://\uFFFC:\uFFFC@h/db", "https://\uFFFC@h/x",
+		"http://\uFFFC:\uFFFC/@scope/pkg", "mongodb://a:1,b:2/x", "file:///a:b@c", `{"u": "redis://h:1", "e": "a@b"}`, "://",
+	} {
+		t.Run("not "+text, func(t *testing.T) { NewWithT(t).Expect(credential.UserInfo(text)).To(BeFalse()) })
+	}
+}
+
+func TestUnescaped(t *testing.T) {
+	for _, text := range []string{
+		"https://u:pa/ss@h/x", "https://u:12/3@h.example/x", "https://u:12/3 <@h.example/x", "https://u:p@s/s@h/x",
+		"https://u:12/#3@localhost/x",
+	} {
+		t.Run(text, func(t *testing.T) { NewWithT(t).Expect(credential.Unescaped(text)).To(BeTrue()) })
+	}
+	for _, text := range []string{
+		"https://u:pw@h/x", "https://h:1/@scope/pkg", "https://h.example/a@b.example", "https://h/x?db=postgres://u:p@h",
+		"u:pa/ss@h",
+	} {
+		t.Run("not "+text, func(t *testing.T) { NewWithT(t).Expect(credential.Unescaped(text)).To(BeFalse()) })
 	}
 }
 
@@ -43,6 +93,25 @@ func TestLooks(t *testing.T) {
 		"hexadecimal":        "0123456789abcdef0123456789abcdef",
 		"dense and mixed":    "AbCdEfGh0123456789AbCdEfGh012345",
 		"upper case hex too": "0123456789ABCDEF0123456789ABCDEF",
+		"driver's login":     "ada:pw/x@tcp(db:3306)/x",
+		"login at a port":    "ada:pw@db:3306/x",
+		"login of Oracle":    "ada/pw@//db:1521/x",
+		"key of a cloud":     "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+		"webhook":            "https://hooks.slack.com/services/T0/B0/x",
+		"segment of a URL":   "https://h.example/s/AbCdEfGh0123456789AbCdEfGh012345/mcp",
+		"word of a text":     "use AbCdEfGh0123456789AbCdEfGh012345 here",
+		"flag in a text":     "sh -c 'server --token x'",
+		"flag in a list":     `["--api-key","x"]`,
+		"name and value":     `[{"name":"X-Api-Key","value":"x"}]`,
+		"header in a text 2": "curl -H 'X-Access: x'",
+		"JSON in JSON":       `"{\"apiKey\":\"x\"}"`,
+		"value of brackets":  `{"apiKey":"]x"}`,
+		"spaces":             "Server = db; Password = x",
+		"encoded":            "https://h.example/?u=postgres%3A%2F%2Fada%3Apw%40h",
+		"encoded twice":      "u=postgres%253A%252F%252Fada%253Apw%2540h",
+		"encoded name":       "https://h.example/?api%5Fkey=%26",
+		"encoded for ever":   "%2525252525252525252525",
+		"Base 64 of JSON":    "eyJhcGlLZXkiOiJ2In0=",
 	} {
 		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(credential.Looks(text)).To(BeTrue()) })
 	}
@@ -56,6 +125,20 @@ func TestLooks(t *testing.T) {
 		"long lower case": "a-rather-long-name-of-a-thing-with-a-0",
 		"word":            "skeleton-key",
 		"empty":           "",
+		"host and port":   "http://auth:8080/x",
+		"image":           "ghcr.io/acme/auth:1.2",
+		"scopes":          "token:read secret:list",
+		"name of AWS":     "a=arn:aws:secretsmanager:eu:1:secret:x",
+		"scheme":          "token://x",
+		"no value":        `{"token":"","org":"acme"}`,
+		"value elsewhere": "Authorization: Bearer \uFFFC",
+		"switched off":    `{"auth": "none"}`,
+		"model":           "Meta-Llama-3-1-405B-Instruct-Turbo",
+		"extension":       "hf_transfer",
+		"mail":            "mailto:ada@example.com",
+		"alias":           "npm:lodash@4.17.21",
+		"flag that is no": "--no-auth x",
+		"login elsewhere": "ada:\uFFFC@tcp(h)",
 	} {
 		t.Run("not "+name, func(t *testing.T) { NewWithT(t).Expect(credential.Looks(text)).To(BeFalse()) })
 	}
@@ -74,6 +157,24 @@ func TestWanting(t *testing.T) {
 	} {
 		t.Run("not "+text, func(t *testing.T) { NewWithT(t).Expect(credential.Wanting(text)).To(BeFalse()) })
 	}
+}
+
+func TestFile(t *testing.T) {
+	g := NewWithT(t)
+	for _, text := range []string{"/secrets/sa.json", "~/.ssh/id_rsa", "./a b/key.pem", `C:\keys\a.p12`} {
+		g.Expect(credential.File(text)).To(BeTrue(), text)
+	}
+	for _, text := range []string{"", "/pass/word", "sa.json", "/a=b.json", "/a\nb.json"} {
+		g.Expect(credential.File(text)).To(BeFalse(), text)
+	}
+}
+
+func TestWords(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(credential.Words("AWSKey")).To(Equal([]string{"aws", "key"}))
+	g.Expect(credential.Words("githubPATs_2x")).To(Equal([]string{"github", "pats", "2x"}))
+	g.Expect(credential.Words("--X")).To(Equal([]string{"x"}))
+	g.Expect(credential.Words("-")).To(BeEmpty())
 }
 
 func TestSwitch(t *testing.T) {

@@ -80,11 +80,16 @@ func (s Scope) expand(body string) Text {
 	}
 }
 
-// Environment is a reference to a variable of an environment: NAME or NAME:-default.
+// Environment is a reference to a variable of an environment: NAME or NAME:-default. A default that follows in another
+// form, such as a shell's NAME-default, is not read: clients do not read it either.
 func (s Scope) Environment(body string) Text {
-	name, fallback, given := strings.Cut(body, ":-")
+	name, rest := body, ""
+	if end := strings.IndexAny(body, ":-"); end >= 0 {
+		name, rest = body[:end], body[end:]
+	}
+	fallback, given := strings.CutPrefix(rest, ":-")
 	if !given {
-		name, _, _ = strings.Cut(name, ":")
+		fallback = ""
 	}
 	if !identifier.MatchString(name) {
 		return Literal("${" + body + "}")

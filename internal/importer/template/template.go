@@ -1,7 +1,6 @@
 package template
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/mooring-dev/mooring/internal/importer/credential"
@@ -107,6 +106,19 @@ func (t Text) Known() (string, bool) {
 	return out.String(), true
 }
 
+// Gapped is the text with a credential.Gap for each reference, for whoever looks at a text as a whole.
+func (t Text) Gapped() string {
+	var out strings.Builder
+	for _, p := range t {
+		if p.Ref != nil {
+			out.WriteRune(credential.Gap)
+		} else {
+			out.WriteString(p.Plain)
+		}
+	}
+	return out.String()
+}
+
 // Single returns the reference that is the whole text.
 func (t Text) Single() *Reference {
 	if len(t) == 1 {
@@ -175,19 +187,17 @@ func (t Text) Trim() Text {
 	return Join(out)
 }
 
-// Scheme takes an authentication scheme and its blanks off the front.
+// Scheme takes a known authentication scheme and its blanks off the front. Another word may be a credential.
 func (t Text) Scheme() (name string, rest Text) {
 	if len(t) == 0 || t[0].Ref != nil {
 		return "", t
 	}
-	match := authScheme.FindStringSubmatch(t[0].Plain)
+	match := credential.AuthScheme.FindStringSubmatch(t[0].Plain)
 	if match == nil {
 		return "", t
 	}
 	return match[1], Join(Literal(t[0].Plain[len(match[0]):]), t[1:])
 }
 
-// IsScheme tells whether a text is an authentication scheme and the blank behind it.
-func IsScheme(text string) bool { return text != "" && authScheme.FindString(text) == text }
-
-var authScheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]{0,31}) +`)
+// IsScheme tells whether a text is a known authentication scheme and the blank behind it.
+func IsScheme(text string) bool { return text != "" && credential.AuthScheme.FindString(text) == text }

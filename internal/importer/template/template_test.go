@@ -30,6 +30,7 @@ func TestParse(t *testing.T) {
 		{"empty default", "${X:-}", template.Text{{Ref: &template.Reference{Name: "X", Shown: "${X}", Given: true}}}},
 		{"reference in a default", "${X:-${Y}}!", template.Text{
 			{Ref: &template.Reference{Name: "X", Shown: "${X}", Fallback: "${Y}"}}, {Plain: "!"}}},
+		{"default of a shell", "${X-canary}", template.Text{{Ref: env("X")}}},
 		{"form that is not known", "${X:canary}", template.Text{{Ref: env("X")}}},
 		{"input", "${input:k}", template.Text{{Ref: &template.Reference{
 			Name: "k", Shown: "${input:k}", Prompt: "Key", Fallback: "f", Given: true, Secret: true}}}},
@@ -81,7 +82,7 @@ func TestScheme(t *testing.T) {
 	name, rest := template.Scope{}.Parse("Bearer  ${X}").Scheme()
 	g.Expect(name).To(Equal("Bearer"))
 	g.Expect(rest.Single()).To(Equal(env("X")))
-	for _, raw := range []string{"", "${X} a", "bearer:x", "Bearer"} {
+	for _, raw := range []string{"", "${X} a", "bearer:x", "Bearer", "hunter2 ${X}"} {
 		name, rest = template.Scope{}.Parse(raw).Scheme()
 		g.Expect(name).To(BeEmpty(), raw)
 		g.Expect(rest).To(Equal(template.Scope{}.Parse(raw)), raw)
@@ -109,6 +110,12 @@ func TestDollared(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(template.Scope{}.Parse("US$${X}").Dollared()).To(BeTrue())
 	g.Expect(template.Scope{}.Parse("${X}US$").Dollared()).To(BeFalse())
+}
+
+func TestGapped(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(template.Scope{}.Parse("a${X}b${Y:-c}").Gapped()).To(Equal("a\uFFFCb\uFFFC"))
+	g.Expect(template.Text(nil).Gapped()).To(BeEmpty())
 }
 
 func TestInline(t *testing.T) {
