@@ -89,7 +89,7 @@ func DecodeBaseline(data map[string]string, binaryData map[string][]byte) (Basel
 
 // Pin says what of a server's tools is approved.
 type Pin struct {
-	// Strict: nothing is approved before somebody did it. Otherwise the first list is.
+	// Strict: nothing is approved before somebody did it. Otherwise the first list that has tools is.
 	Strict bool
 	// Approved names the set that somebody approved; empty: nobody did.
 	Approved Digest
@@ -123,6 +123,9 @@ type Verdict struct {
 
 // Judge decides what of current may be offered, given the baseline as it was found; nil when there was none.
 func (p Pin) Judge(found *Baseline, current Catalog) Verdict {
+	if p.trustedNothing(found) {
+		found, p.Recorded = nil, ""
+	}
 	switch {
 	case p.Approved == current.Digest:
 		approved := NewBaseline(current)
@@ -131,6 +134,8 @@ func (p Pin) Judge(found *Baseline, current Catalog) Verdict {
 		return Verdict{Baseline: found, Recorded: p.Recorded, Offered: none(current), Withheld: BaselineLost}
 	case found == nil && p.Strict:
 		return Verdict{Offered: none(current), Withheld: AwaitingApproval}
+	case found == nil && len(current.Tools) == 0:
+		return Verdict{Offered: current} // there is nothing yet to trust: a server may list its tools late
 	case found == nil:
 		trusted := NewBaseline(current)
 		found = &trusted
@@ -142,6 +147,15 @@ func (p Pin) Judge(found *Baseline, current Catalog) Verdict {
 		verdict.Withheld = ToolsChanged
 	}
 	return verdict
+}
+
+// trustedNothing tells whether what was recorded is a first list without tools, which nobody approved: it does not make
+// drift of the tools that come after it.
+func (p Pin) trustedNothing(found *Baseline) bool {
+	if p.Strict || p.Approved != "" || p.Recorded != "" && p.Recorded != New(nil).Digest {
+		return false
+	}
+	return found == nil || len(found.Tools()) == 0
 }
 
 // lost tells whether the baseline is not the one that was recorded, nor one that was approved since.

@@ -80,7 +80,9 @@ func TestPinJudges(t *testing.T) {
 	first := catalog.Parse(list(tool("a", ""), tool("b", "")))
 	changed := catalog.Parse(list(tool("a", ""), tool("b", `,"title":"new"`), tool("c", "")))
 	fewer := catalog.Parse(list(tool("a", "")))
+	nothing := catalog.Parse(nil)
 	approvedFirst, approvedChanged := catalog.NewBaseline(first), catalog.NewBaseline(changed)
+	approvedNothing := catalog.NewBaseline(nothing)
 	for name, c := range map[string]struct {
 		pin      catalog.Pin
 		found    *catalog.Baseline
@@ -92,6 +94,28 @@ func TestPinJudges(t *testing.T) {
 	}{
 		"first use is trusted": {
 			current: first, offered: []string{"a", "b"}, recorded: first.Digest, baseline: &approvedFirst,
+		},
+		"a first list without tools is nothing to trust": {current: nothing},
+		"what comes after a first list without tools is the first use": {
+			found: &approvedNothing, pin: catalog.Pin{Recorded: nothing.Digest}, current: first,
+			offered: []string{"a", "b"}, recorded: first.Digest, baseline: &approvedFirst,
+		},
+		"a first list without tools whose record is gone": {
+			pin: catalog.Pin{Recorded: nothing.Digest}, current: first,
+			offered: []string{"a", "b"}, recorded: first.Digest, baseline: &approvedFirst,
+		},
+		"a baseline that somebody put in the place of none": {
+			pin: catalog.Pin{Recorded: nothing.Digest}, found: &approvedChanged, current: first,
+			withheld: catalog.BaselineLost, recorded: nothing.Digest, baseline: &approvedChanged,
+		},
+		"that there are no tools may be approved, too": {
+			pin:   catalog.Pin{Recorded: nothing.Digest, Approved: nothing.Digest},
+			found: &approvedNothing, current: first,
+			withheld: catalog.ToolsChanged, recorded: nothing.Digest, baseline: &approvedNothing,
+		},
+		"that all tools vanish is no drift, and no new beginning": {
+			pin: catalog.Pin{Recorded: first.Digest}, found: &approvedFirst, current: nothing,
+			recorded: first.Digest, baseline: &approvedFirst,
 		},
 		"the same list again": {
 			pin: catalog.Pin{Recorded: first.Digest}, found: &approvedFirst, current: first,
@@ -130,6 +154,14 @@ func TestPinJudges(t *testing.T) {
 		},
 		"strict: nothing before the first approval": {
 			pin: catalog.Pin{Strict: true}, current: first, withheld: catalog.AwaitingApproval,
+		},
+		"strict: a first list without tools awaits approval as any other": {
+			pin: catalog.Pin{Strict: true}, current: nothing, withheld: catalog.AwaitingApproval,
+		},
+		"strict: what comes after an approved list without tools": {
+			pin:   catalog.Pin{Strict: true, Recorded: nothing.Digest},
+			found: &approvedNothing, current: first,
+			withheld: catalog.ToolsChanged, recorded: nothing.Digest, baseline: &approvedNothing,
 		},
 		"strict: approved": {
 			pin: catalog.Pin{Strict: true, Approved: first.Digest}, current: first,
