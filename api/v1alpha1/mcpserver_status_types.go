@@ -231,6 +231,11 @@ type CatalogStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	ConfigHash string `json:"configHash,omitempty"`
+
+	// confirmedAt is when the server last listed these tools, to within a day: it is written anew when they change, and
+	// else at most once a day. 30 days after it they are no longer offered while the server is not connected.
+	// +optional
+	ConfirmedAt *metav1.Time `json:"confirmedAt,omitempty"`
 }
 
 // The values of CatalogStatus.Encoding.

@@ -16,6 +16,11 @@
 // attempt under the present configuration has ended: until then what the last process wrote stands, so starting
 // writes nothing.
 //
+// A stored catalog is judged by the declaration as a list is, so that what is approved while the server cannot be
+// reached is recorded, and not only offered. 30 days after the server last confirmed it, it is no longer offered in the
+// server's absence. The ConfigMap does not tell when that was, since the same tools give the same bytes: status does,
+// to within a day, which costs one write a day for a server that is well.
+//
 // # Trade-offs
 //
 // There is no finalizer. The ConfigMap is deleted when the deletion is seen, with preconditions on UID and

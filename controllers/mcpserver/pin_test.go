@@ -173,6 +173,140 @@ func TestPinHoldsWithoutAConnection(t *testing.T) {
 	w.Expect(w.drift()).To(Equal(v1alpha1.ReasonToolsChanged))
 }
 
+// A server that lists its tools late has not been trusted with none: the first list that has some is the first use.
+func TestPinTrustsTheFirstListWithTools(t *testing.T) {
+	w := newWorld(t, declared().Pin(v1alpha1.PinTrustOnFirstUse).Obj())
+	w.settle(lists())
+	w.Expect(w.published()).To(BeEmpty())
+	w.Expect(w.catalog().Data).NotTo(HaveKey(catalog.ApprovedKey))
+	w.Expect(w.get().Status.Catalog.PinnedDigest).To(BeEmpty())
+	w.Expect(standing(w.get())[v1alpha1.ConditionCatalogPublished]).To(Equal("True NoTools"))
+	w.Expect(w.drift()).To(BeEmpty())
+
+	w.restart()
+	w.settle(lists("a", "b"))
+	w.Expect(w.offered()).To(Equal("a b"))
+	w.Expect(w.drift()).To(BeEmpty())
+	w.Expect(w.get().Status.Catalog.PinnedDigest).To(Equal(w.get().Status.Catalog.Digest))
+
+	w.restart() // whose writes are drawn from another bucket
+	w.settle(lists())
+	w.Expect(w.drift()).To(BeEmpty())
+	w.restart()
+	w.settle(lists("a", "b=poisoned"))
+	w.Expect(w.offered()).To(Equal("a"), "that all tools vanished is no new beginning")
+	w.Expect(w.drift()).To(Equal(v1alpha1.ReasonToolsChanged))
+}
+
+// down is the snapshot of a server that could not be reached since the process started.
+func down() session.Snapshot {
+	return session.Snapshot{State: session.Waiting, Settled: true, Fault: &session.Fault{
+		Failure: failure.Failure{Class: failure.Transport, Reason: failure.ConnectFailed},
+	}}
+}
+
+// approvedDigest is the digest of what the ConfigMap records as approved.
+func (w *world) approvedDigest() string {
+	w.t.Helper()
+	object := w.catalog()
+	baseline, err := catalog.DecodeBaseline(object.Data, object.BinaryData)
+	w.Expect(err).NotTo(HaveOccurred())
+	return string(baseline.Digest())
+}
+
+// What is approved while no list was made in this process, because the server is down, is recorded at once: the next
+// list is compared with that, and not with what was approved before.
+func TestPinApprovalWithoutAList(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy v1alpha1.PinPolicy
+		first  []string // what was offered before the approval
+		reason string
+	}{
+		"trust on first use": {v1alpha1.PinTrustOnFirstUse, []string{"a"}, v1alpha1.ReasonToolsChanged},
+		"strict":             {v1alpha1.PinStrict, nil, v1alpha1.ReasonAwaitingApproval},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, declared().Pin(c.policy).Obj())
+			w.settle(lists("a"))
+			w.settle(lists("a", "b"))
+			changed := w.get().Status.Catalog.Digest
+			w.restart()
+			w.applies = 0
+			w.settle(down())
+			w.Expect(w.offered()).To(Equal(strings.Join(c.first, " ")))
+			w.Expect(w.drift()).To(Equal(c.reason))
+			w.Expect(w.applies).To(Equal(0), "nothing was approved")
+
+			w.pin(c.policy, changed)
+			w.pass()
+			w.Expect(w.offered()).To(Equal("a b"))
+			w.Expect(w.drift()).To(BeEmpty())
+			w.Expect(w.approvedDigest()).To(Equal(changed))
+			w.Expect(w.get().Status.Catalog.PinnedDigest).To(Equal(changed))
+			w.Expect(*w.get().Status.Catalog.ToolCount).To(BeEquivalentTo(2))
+			w.Expect(w.get().Status.Catalog.Encoding).To(Equal(v1alpha1.EncodingIdentity))
+			w.Expect(standing(w.get())[v1alpha1.ConditionConnected]).To(Equal("False ConnectFailed"))
+			writes := w.statusWrites
+			w.pass()
+			w.Expect([]int{w.applies, w.statusWrites}).To(Equal([]int{1, writes}), "once")
+
+			w.restart()
+			w.settle(lists("a", "b", "c"))
+			w.Expect(w.offered()).To(Equal("a b"))
+			w.Expect(message(w.get(), v1alpha1.ConditionToolsDrifted)).To(HavePrefix(
+				"withheld, because not as approved: c (added); look"))
+			w.Expect(w.approvedDigest()).To(Equal(changed))
+			w.Expect(w.get().Status.Catalog.PinnedDigest).To(Equal(changed))
+		})
+	}
+}
+
+// An approval of another list than the stored one, a lost record and a rejected declaration record nothing.
+func TestPinRecordsNothingElseWithoutAList(t *testing.T) {
+	w := newWorld(t, declared().Pin(v1alpha1.PinTrustOnFirstUse).Obj())
+	w.settle(lists("a"))
+	first := w.get().Status.Catalog.Digest
+	w.settle(lists("a", "b"))
+	changed := w.get().Status.Catalog.Digest
+	w.restart()
+	w.settle(down())
+	w.applies = 0
+	w.pin(v1alpha1.PinTrustOnFirstUse, string(catalog.Sum([]byte("another list"))))
+	w.pass()
+	w.Expect(w.drift()).To(Equal(v1alpha1.ReasonToolsChanged))
+	w.edit(func(s *v1alpha1.MCPServer) { s.Spec.Tools.Allow, s.Spec.Tools.ApprovedDigest = []string{"["}, changed })
+	w.pass()
+	w.Expect(w.applies).To(Equal(0))
+	w.Expect(w.approvedDigest()).To(Equal(first))
+
+	object := w.catalog()
+	delete(object.Data, catalog.ApprovedKey)
+	w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
+	w.pin(v1alpha1.PinTrustOnFirstUse, "")
+	w.pass()
+	w.Expect(w.applies).To(Equal(0))
+	w.Expect(w.drift()).To(Equal(v1alpha1.ReasonBaselineLost))
+	w.Expect(w.offered()).To(BeEmpty())
+}
+
+// While there is no list, status follows the declaration as it does with one, and remarks on the last list stand.
+func TestStatusFollowsTheDeclarationWithoutAList(t *testing.T) {
+	w := newWorld(t, declared().Obj())
+	snapshot := lists("a", "b")
+	snapshot.Listing.Loop = true
+	w.settle(snapshot)
+	w.restart()
+	w.applies = 0
+	w.settle(down())
+	w.Expect(*w.get().Status.Catalog.ToolCount).To(BeEquivalentTo(2))
+	w.edit(func(s *v1alpha1.MCPServer) { s.Spec.Tools = &v1alpha1.Tools{Allow: []string{"a"}} })
+	w.pass()
+	w.Expect(*w.get().Status.Catalog.ToolCount).To(BeEquivalentTo(1))
+	w.Expect(w.get().Status.Warnings).To(HaveLen(1))
+	w.Expect(*w.get().Status.WarningCount).To(BeEquivalentTo(1))
+	w.Expect(w.applies).To(Equal(0))
+}
+
 // Many drifted tools are named up to ten.
 func TestDriftedToolsAreNamedUpToTen(t *testing.T) {
 	w := newWorld(t, declared().Pin(v1alpha1.PinTrustOnFirstUse).Obj())

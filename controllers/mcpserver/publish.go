@@ -30,7 +30,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 		return err
 	}
 	err = r.renew(ctx, s, stored)
-	s.stored = stored.good(s.hash)
+	s.expire(stored)
 	s.offered = r.catalogs.of(s.key).offered(s, stored)
 	s.judged = !errors.Is(err, configmap.ErrSuperseded)
 	var refused *endpoint.Refusal
@@ -61,13 +61,13 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog)
 			"ConfigMap %q exists and does not belong to this MCPServer; rename one of them, or delete the ConfigMap",
 			stored.name)}
 	}
-	if s.snapshot.Listing == nil || s.snapshot.EmptyUnconfirmed {
-		return nil
-	}
 	seen := r.catalogs.of(s.key)
 	if seen.view.covers(s, stored) {
 		seen.view.tell(s)
 		return nil
+	}
+	if s.snapshot.Listing == nil || s.snapshot.EmptyUnconfirmed {
+		return r.reappraise(ctx, s, stored)
 	}
 	document := catalog.ServerDocument{
 		Server:     catalog.Ref{Namespace: s.name.Namespace, Name: s.name.Name},
@@ -76,32 +76,70 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog)
 	}
 	verdict := approve(s, stored.approved, document.Catalog)
 	document.Approved = verdict.Baseline
+	encoding, err := r.keep(ctx, s, stored, &document)
+	if encoding == "" {
+		return err
+	}
+	seen.view = newView(s, stored, &document.Catalog, verdict)
+	seen.view.status.Encoding = encoding
+	seen.view.tell(s)
+	return nil
+}
+
+// reappraise judges the stored catalog by the present declaration while there is no list to judge: what is approved
+// while the server cannot be reached is recorded, and status speaks of it, as it would with a list. For nothing else is
+// the ConfigMap written.
+func (r *Reconciler) reappraise(ctx context.Context, s *scope, stored *storedCatalog) error {
+	if !stored.good(s.hash) || s.refused != nil && s.refused.Final {
+		return nil
+	}
+	document := *stored.document
+	verdict := approve(s, stored.approved, document.Catalog)
+	encoding := catalog.EncodingOf(stored.object.BinaryData)
+	if document.Approved = verdict.Baseline; !sameBaseline(verdict.Baseline, stored.approved) {
+		var err error
+		if encoding, err = r.keep(ctx, s, stored, &document); encoding == "" {
+			return err
+		}
+	}
+	seen := r.catalogs.of(s.key)
+	seen.view = newView(s, stored, &document.Catalog, verdict)
+	seen.view.status.Encoding = encoding
+	// What there was to remark on the list is not stored with it.
+	seen.view.listing, seen.view.warnings = "", s.before.Status.Warnings
+	seen.view.count = ptr.Deref(s.before.Status.WarningCount, 0)
+	seen.view.tell(s)
+	return nil
+}
+
+// keep has a document stand in the ConfigMap and returns how it is encoded there, "" when it does not stand there yet:
+// it is too early to write, or the error says why.
+func (r *Reconciler) keep(
+	ctx context.Context, s *scope, stored *storedCatalog, document *catalog.ServerDocument,
+) (encoding string, err error) {
 	encoded, err := document.Encode()
 	if errors.Is(err, catalog.ErrTooLarge) {
-		return &endpoint.Refusal{Reason: v1alpha1.ReasonCatalogTooLarge, Message: "the server's tools do not fit into a " +
-			"ConfigMap (900 KiB compressed); have the server offer fewer or smaller tools"}
+		return "", &endpoint.Refusal{Reason: v1alpha1.ReasonCatalogTooLarge, Message: "the server's tools do not fit into " +
+			"a ConfigMap (900 KiB compressed); have the server offer fewer or smaller tools"}
 	}
 	if err != nil {
-		return fmt.Errorf("catalog: %w", err)
+		return "", fmt.Errorf("catalog: %w", err)
 	}
 	if era := r.era(s, stored); !stored.same(encoded, era, s.server.UID) {
 		if written, err := r.replaceCatalog(ctx, s, stored, encoded, era); !written {
-			return err
+			return "", err
 		}
-		stored.exists, stored.document, stored.approved = true, &document, document.Approved
-		seen.decoded = decoded{version: stored.version, document: &document, approved: document.Approved}
+		stored.exists, stored.document, stored.approved = true, document, document.Approved
+		r.catalogs.of(s.key).decoded = decoded{version: stored.version, document: document, approved: document.Approved}
 	}
-	seen.view = newView(s, stored, &document.Catalog, verdict)
-	seen.view.status.Encoding = encoded.Encoding
-	seen.view.tell(s)
-	return nil
+	return encoded.Encoding, nil
 }
 
 // newView is what status is to say of a catalog: how much of it agents are offered, and what is remarkable.
 func newView(s *scope, stored *storedCatalog, all *catalog.Catalog, verdict catalog.Verdict) *view {
 	offered := verdict.Offered.Filter(s.filter)
 	warnings := all.Warnings
-	if s.snapshot.Listing.Loop {
+	if listing := s.snapshot.Listing; listing != nil && listing.Loop {
 		warnings = warnings.With(catalog.NewWarning(catalog.PaginationLoop, "",
 			"the server's cursor led back to a page that was already read; each tool is listed once"))
 	}
@@ -156,6 +194,9 @@ func tellPublished(s *scope, stored *storedCatalog) {
 		s.say.True(condition, v1alpha1.ReasonNoTools, "the server offers no tools")
 	case s.stored:
 		s.say.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+stored.name)
+	case s.expired:
+		s.say.Unknown(condition, v1alpha1.ReasonAwaitingConnection,
+			"the tools are listed once the server is connected"+keptNote(s))
 	default:
 		s.say.Unknown(condition, v1alpha1.ReasonAwaitingConnection,
 			"the tools are listed once the server is connected")
@@ -174,10 +215,13 @@ func listReason(fault *session.Fault) string {
 	}
 }
 
-// keptNote tells that agents keep what they have.
+// keptNote tells what becomes of the last good catalog.
 func keptNote(s *scope) string {
-	if s.stored {
+	switch {
+	case s.stored:
 		return "; the last good catalog stays published"
+	case s.expired:
+		return "; those that are stored are not offered any more, because the server has not confirmed them for 30 days"
 	}
 	return ""
 }

@@ -1,6 +1,8 @@
 package mcpserver
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -34,7 +36,8 @@ type scope struct {
 	restful  bool // what stands in status is to be left alone: nothing was learnt yet in this process
 
 	// publish sets these.
-	stored  bool             // a catalog listed under hash is published
+	stored  bool             // a catalog listed under hash is published, and may be offered
+	expired bool             // it stands in the ConfigMap, but was confirmed too long ago to be offered
 	offered *catalog.Catalog // what of it agents may be offered; nil without one
 	judged  bool             // the snapshot's list was looked at to the end
 	requeue ctrl.Result
@@ -63,4 +66,11 @@ func (s *scope) sameGeneration() bool {
 // the declaration was not accepted.
 func (s *scope) toldOfSession() bool {
 	return s.sameGeneration() && meta.IsStatusConditionTrue(s.before.Status.Conditions, v1alpha1.ConditionAccepted)
+}
+
+// lookAgain has the object looked at after a delay, if not before.
+func (s *scope) lookAgain(delay time.Duration) {
+	if s.requeue.RequeueAfter == 0 || delay < s.requeue.RequeueAfter {
+		s.requeue.RequeueAfter = delay
+	}
 }

@@ -60,6 +60,14 @@ func (e Encoded) Same(data map[string]string, binaryData map[string][]byte) bool
 	return maps.Equal(e.Data, data) && maps.EqualFunc(e.BinaryData, binaryData, bytes.Equal)
 }
 
+// EncodingOf is the Encoding of a ConfigMap with this binary data.
+func EncodingOf(binaryData map[string][]byte) string {
+	if _, compressed := binaryData[CatalogKey+gzipSuffix]; compressed {
+		return EncodingGzip
+	}
+	return EncodingIdentity
+}
+
 // Pack lays out documents by key: plain while they fit, else each compressed under its key and ".gz", but for the
 // small mcp.json, which clients read as it is. Its error wraps ErrTooLarge.
 func Pack(documents map[string][]byte) (Encoded, error) {

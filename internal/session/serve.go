@@ -67,7 +67,7 @@ func (d *discovery) listed(permit breaker.Permit, listing *Listing, began beginn
 			g.doubted = true
 			return
 		}
-		g.doubted = false
+		g.doubted, g.listedAt = false, now
 		d.lists.Listed(now, listing.TTL)
 		if id := listing.digest(); g.listing == nil || id != g.listingID {
 			g.listing, g.listingID = listing, id

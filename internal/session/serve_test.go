@@ -245,6 +245,52 @@ func TestUnchangedListsAreQuiet(t *testing.T) {
 	})
 }
 
+// The time of a list moves with every one that succeeded and is believed, and nobody is told of it.
+func TestListedAtIsTheLastGoodList(t *testing.T) {
+	bubble(t, manager(), func(t *testing.T, r *rig) {
+		server := sessiontest.NewServer(sessiontest.Script{
+			List: func(_ context.Context, n int) (*session.Listing, error) {
+				switch n {
+				case 3:
+					return nil, told(429, "300")
+				case 4:
+					return sessiontest.Tools(), nil
+				}
+				return sessiontest.Tools("echo"), nil
+			},
+		})
+		r.Ensure("a", config(server))
+		synctest.Wait()
+		r.notices("a")
+		at := func(want time.Duration) {
+			t.Helper()
+			equal(t, "listed at", r.snapshot("a").ListedAt.Sub(r.start), want)
+		}
+		at(0)
+		list := func() {
+			t.Helper()
+			before := server.Counts().Lists
+			r.Refresh("a")
+			synctest.Wait()
+			equal(t, "lists", server.Counts().Lists, before+1)
+		}
+		r.after(time.Minute)
+		list()
+		at(time.Minute)
+		r.after(time.Minute)
+		list() // fails
+		at(time.Minute)
+		r.after(301 * time.Second) // it is listed again by itself, and has nothing, which is not believed at once
+		equal(t, "lists", server.Counts().Lists, 4)
+		equal(t, "doubted", r.snapshot("a").EmptyUnconfirmed, true)
+		at(time.Minute)
+		config := config(server)
+		config.Catalog = "h2"
+		r.Ensure("a", config)
+		equal(t, "of another configuration", r.snapshot("a").ListedAt, time.Time{})
+	})
+}
+
 func TestListingIDChangesExactlyWithContent(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {
 		listings := []*session.Listing{

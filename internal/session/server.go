@@ -51,6 +51,7 @@ type guarded struct {
 	info             Info
 	listing          *Listing
 	listingID        string
+	listedAt         time.Time
 	doubted          bool
 	fault, listFault *Fault
 	handledReconnect string
@@ -194,7 +195,8 @@ func (g *guarded) attemptEnded(catalog string) {
 
 // forgetListing drops what was listed under another catalog hash, and asks for a list under the new one.
 func (g *guarded) forgetListing() {
-	g.listing, g.listingID, g.listFault, g.doubted, g.settled = nil, "", nil, false, false
+	g.listing, g.listingID, g.listedAt, g.listFault, g.doubted = nil, "", time.Time{}, nil, false
+	g.settled = false
 	if g.connected {
 		g.refreshAsked++
 	}

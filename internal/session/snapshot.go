@@ -57,6 +57,9 @@ type Snapshot struct {
 	// it was published; ListingID changes exactly when its content does.
 	Listing   *Listing
 	ListingID string
+	// ListedAt is when the server last gave Listing. It moves with every list, of which Notify does not tell where the
+	// content is the same.
+	ListedAt time.Time
 	// EmptyUnconfirmed: the server just listed nothing, which is asked again before it is believed.
 	EmptyUnconfirmed bool
 	// Fault is what keeps the session from being connected; nil when connected.
@@ -111,7 +114,7 @@ func (g *guarded) snapshot() Snapshot {
 	snapshot := Snapshot{
 		Connection: g.config.Connection, Catalog: g.config.Catalog, Reconnect: g.config.Reconnect,
 		State: g.state(), Settled: g.settled, Restored: g.restored, Info: g.info,
-		Listing: g.listing, ListingID: g.listingID, EmptyUnconfirmed: g.doubted,
+		Listing: g.listing, ListingID: g.listingID, ListedAt: g.listedAt, EmptyUnconfirmed: g.doubted,
 		Fault: g.fault.clone(), ListFault: g.listFault.clone(),
 		Strikes: g.breaker.Strikes(), QuarantinedUntil: g.breaker.QuarantinedUntil(),
 		RetiredAt: g.breaker.RetiredAt(), Retirement: g.retirement(),

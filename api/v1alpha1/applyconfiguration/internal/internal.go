@@ -194,6 +194,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: configMap
       type:
         scalar: string
+    - name: confirmedAt
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
     - name: digest
       type:
         scalar: string

@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // CatalogStatusApplyConfiguration represents a declarative configuration of the CatalogStatus type for use
 // with apply.
 //
@@ -23,6 +27,9 @@ type CatalogStatusApplyConfiguration struct {
 	EstimatedTokens *int64 `json:"estimatedTokens,omitempty"`
 	// configHash identifies the configuration that the catalog was listed under.
 	ConfigHash *string `json:"configHash,omitempty"`
+	// confirmedAt is when the server last listed these tools, to within a day: it is written anew when they change, and
+	// else at most once a day. 30 days after it they are no longer offered while the server is not connected.
+	ConfirmedAt *v1.Time `json:"confirmedAt,omitempty"`
 }
 
 // CatalogStatusApplyConfiguration constructs a declarative configuration of the CatalogStatus type for use with
@@ -92,5 +99,13 @@ func (b *CatalogStatusApplyConfiguration) WithEstimatedTokens(value int64) *Cata
 // If called multiple times, the ConfigHash field is set to the value of the last call.
 func (b *CatalogStatusApplyConfiguration) WithConfigHash(value string) *CatalogStatusApplyConfiguration {
 	b.ConfigHash = &value
+	return b
+}
+
+// WithConfirmedAt sets the ConfirmedAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ConfirmedAt field is set to the value of the last call.
+func (b *CatalogStatusApplyConfiguration) WithConfirmedAt(value v1.Time) *CatalogStatusApplyConfiguration {
+	b.ConfirmedAt = &value
 	return b
 }
