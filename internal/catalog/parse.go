@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -46,6 +47,11 @@ func (r *reader) warn(kind WarningType, format string, args ...any) {
 func (r *reader) read(raw json.RawMessage) (Tool, bool) {
 	r.json.Recycle() // of the tool before, only what was written is left
 	root, removed, err := r.json.Parse(raw)
+	if errors.Is(err, jsontree.ErrDepth) {
+		r.name = outerName(raw)
+		r.warn(InvalidTool, "entry %d of the list nests deeper than %d levels", r.entry, jsontree.MaxDepth)
+		return Tool{}, false
+	}
 	if err != nil {
 		r.warn(InvalidTool, "entry %d of the list: %v", r.entry, err)
 		return Tool{}, false
@@ -75,6 +81,15 @@ func (r *reader) read(raw json.RawMessage) (Tool, bool) {
 		r.warn(TextSanitised, "%d hidden or control characters removed", removed)
 	}
 	return r.publish(&root, input.compat(root.Get("inputSchema"))), true
+}
+
+// outerName is the name of a tool that cannot be read whole, empty where that has none.
+func outerName(raw json.RawMessage) (name string) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) == nil {
+		_ = json.Unmarshal(members["name"], &name) // what is no text is no name
+	}
+	return name
 }
 
 // identify finds the tool's name and reports whether it may be offered under it.

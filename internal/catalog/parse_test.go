@@ -324,7 +324,7 @@ func TestOneBadToolNeverVoidsTheList(t *testing.T) {
 		`[]`:          "entry 1 of the list is not an object",
 		`null`:        "entry 1 of the list is not an object",
 		`{"title":1}`: "entry 1 of the list has no name",
-		strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 300): "entry 1 of the list: nested too deeply",
+		strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 300): "entry 1 of the list nests deeper than 256 levels",
 	} {
 		c := catalog.Parse(list(raw, good))
 		equal(t, raw, names(c), []string{"good"})
@@ -333,6 +333,23 @@ func TestOneBadToolNeverVoidsTheList(t *testing.T) {
 	}
 	equal(t, "nothing", catalog.Parse(nil).Digest,
 		catalog.Digest("sha256:4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"))
+}
+
+// A tool that nests too deep to be read is withheld by its name, wherever that stands.
+func TestToolThatNestsTooDeepIsNamed(t *testing.T) {
+	deep := `"inputSchema":` + strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 300)
+	good := `{"name":"good","inputSchema":{"type":"object"}}`
+	for raw, name := range map[string]string{
+		`{"name":"deep",` + deep + `}`: "deep", `{` + deep + `,"name":"deep"}`: "deep",
+		`{` + deep + `,"Name":"deep"}`: "", `{` + deep + `,"name":7}`: "",
+		`{"name":"a\nb",` + deep + `}`: "a b",
+	} {
+		c := catalog.Parse(list(good, raw))
+		equal(t, raw, names(c), []string{"good"})
+		equal(t, raw, c.Warnings, catalog.Warnings{Count: 1, Items: []catalog.Warning{
+			{catalog.InvalidTool, name, "entry 2 of the list nests deeper than 256 levels"},
+		}})
+	}
 }
 
 func TestToolAboveTheLimitIsWithheldAndNamed(t *testing.T) {
