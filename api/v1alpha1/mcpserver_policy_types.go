@@ -134,7 +134,7 @@ type PinPolicy string
 const (
 	// PinNone: changed tools are offered as they are.
 	PinNone PinPolicy = "None"
-	// PinTrustOnFirstUse: the first published list is approved; changed tools are withheld until approved.
+	// PinTrustOnFirstUse: the first published list that has tools is approved; changed tools are withheld until approved.
 	PinTrustOnFirstUse PinPolicy = "TrustOnFirstUse"
 	// PinStrict: nothing is offered before it was approved.
 	PinStrict PinPolicy = "Strict"

@@ -12,6 +12,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
+	"github.com/mooring-dev/mooring/internal/upstream/shield"
 	"github.com/mooring-dev/mooring/internal/upstream/wire"
 )
 
@@ -80,7 +81,8 @@ func (c *conn) request(phase failure.Phase, method string, params rpc.Object) *w
 	return r
 }
 
-// Probe implements session.Conn: any answer is a sign of life, a JSON-RPC error too.
+// Probe implements session.Conn: any answer is a sign of life, a JSON-RPC error too, and a list that is too large to be
+// published.
 func (c *conn) Probe(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -92,6 +94,9 @@ func (c *conn) Probe(ctx context.Context) (err error) {
 		method = "ping"
 	}
 	m, err := c.wire.Exchange(ctx, c.request(failure.Probe, method, nil))
+	if method == "tools/list" && errors.Is(err, shield.ErrTooLarge) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream"
@@ -120,6 +122,90 @@ func TestListsAreBounded(t *testing.T) {
 	if listing, err := c.List(t.Context()); err != nil || len(listing.Tools) != 2000 {
 		t.Errorf("2000 tools are not too many: %v", err)
 	}
+}
+
+// transports are the ways in which an answer may come.
+var transports = map[string][]mcpfake.Option{
+	"legacy body":   {mcpfake.WithEra(mcpfake.Legacy), mcpfake.WithEncoding(mcpfake.JSON)},
+	"legacy stream": {mcpfake.WithEra(mcpfake.Legacy), mcpfake.WithEncoding(mcpfake.SSE)},
+	"modern body":   {mcpfake.WithEra(mcpfake.Modern), mcpfake.WithEncoding(mcpfake.JSON)},
+	"modern stream": {mcpfake.WithEra(mcpfake.Modern), mcpfake.WithEncoding(mcpfake.SSE)},
+	"2024-11-05":    {mcpfake.WithEra(mcpfake.OldSSE)},
+}
+
+// An answer that is larger than what is read of one is a catalog that is too large, and an answer: the session stays.
+func TestB40_AListLargerThanOneAnswer(t *testing.T) {
+	for name, options := range transports {
+		t.Run(name, func(t *testing.T) {
+			s := mcpfake.New(t, append(options, mcpfake.WithTools(manyTools(3)...))...)
+			c, watch := dial(t, config(t, s.URL()))
+			s.Fault(mcpfake.List, 1, mcpfake.Oversized(17<<20))
+			tooLarge(t, c, "one answer is larger than 16 MiB")
+			if listing, err := c.List(t.Context()); err != nil || len(listing.Tools) != 3 {
+				t.Errorf("the next list: %+v, %v", listing, err)
+			}
+			select {
+			case err := <-watch.lost:
+				t.Errorf("the session was lost: %v", err)
+			default:
+			}
+		})
+	}
+}
+
+// A server whose proof of life is its list lives, however large that is.
+func TestAListThatIsTooLargeIsASignOfLife(t *testing.T) {
+	s := mcpfake.New(t, mcpfake.WithoutSessions())
+	c, _ := dial(t, config(t, s.URL()))
+	withdraw := s.Fault(mcpfake.List, mcpfake.Forever, mcpfake.Oversized(17<<20))
+	if err := c.Probe(t.Context()); err != nil || s.Count("tools/list") != 1 {
+		t.Errorf("%v after %d lists", err, s.Count("tools/list"))
+	}
+	withdraw()
+	s.SetTools(deepTool(20_000))
+	if err := c.Probe(t.Context()); err != nil || s.Count("tools/list") != 2 {
+		t.Errorf("%v after %d lists", err, s.Count("tools/list"))
+	}
+}
+
+func deepTool(levels int) mcpfake.Tool {
+	return mcpfake.RawTool(`{"name":"deep","inputSchema":` + strings.Repeat(`{"not":`, levels) + `{}` +
+		strings.Repeat(`}`, levels) + `}`)
+}
+
+// A tool that nests deeper than JSON is commonly read costs the list nothing, and is withheld by its name.
+func TestB35_AToolThatNestsTooDeepVoidsNoList(t *testing.T) {
+	for name, options := range transports {
+		t.Run(name, func(t *testing.T) {
+			tools := []mcpfake.Tool{mcpfake.NewTool("first", nil), deepTool(20_000), mcpfake.NewTool("last", nil)}
+			s := mcpfake.New(t, append(options, mcpfake.WithTools(tools...))...)
+			c, _ := dial(t, config(t, s.URL()))
+			listing, err := c.List(t.Context())
+			if err != nil || len(listing.Tools) != 3 {
+				t.Fatalf("%+v, %v", listing, err)
+			}
+			parsed := catalog.Parse(listing.Tools)
+			if len(parsed.Tools) != 2 || parsed.Tools[0].Name != "first" || parsed.Tools[1].Name != "last" {
+				t.Errorf("tools = %+v", parsed.Tools)
+			}
+			want := []catalog.Warning{{
+				Type: catalog.InvalidTool, Tool: "deep", Message: "entry 2 of the list nests deeper than 256 levels",
+			}}
+			if !slices.Equal(parsed.Warnings.Items, want) {
+				t.Errorf("warnings = %+v, want %+v", parsed.Warnings.Items, want)
+			}
+		})
+	}
+}
+
+// What a call brings passes as it came or not at all: nothing is left out of it.
+func TestAResultThatNestsTooDeepIsNotShortened(t *testing.T) {
+	s := mcpfake.New(t)
+	c, _ := dial(t, config(t, s.URL()))
+	result := `{"content":[],"x":` + strings.Repeat(`[`, 20_000) + strings.Repeat(`]`, 20_000) + `}`
+	s.Fault(mcpfake.Call, 1, mcpfake.Result(result))
+	_, err := c.Call(t.Context(), call("echo", `{}`))
+	want{failure.Protocol, failure.ProtocolError, 200, true, "not JSON"}.check(t, failureOf(t, err))
 }
 
 func TestB31_ServersWithoutTools(t *testing.T) {

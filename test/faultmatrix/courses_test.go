@@ -170,9 +170,7 @@ func (s *stage) callTool() want {
 	}
 	s.ensure()
 	s.must(s.call(s.ctx, main, "a", "echo"))
-	if !s.f.severs || s.at.era != oldSSE {
-		s.beside("another call over the same session", main, s.fake, "a")
-	}
+	s.beside("another call over the same session", main, s.fake, "a")
 	s.beside("the call to the same server over another session", main, s.fake, "b")
 	s.awaits(s.fake, func(st mcpfake.Stats) bool { return st.Streams == 2 }) // their first words count as signs of life
 	s.hurried()

@@ -167,7 +167,7 @@ var listRows = []row{
 		after(3, 1).is(quarantined),
 	on(listing, legacy, modern).fault(badContents...).fault("wrong id").
 		fails(failure.Protocol, failure.ProtocolError).after(3, 1).is(quarantined),
-	on(listing).fault("oversized").fails(failure.Protocol, failure.ProtocolError).after(3, 1).is(quarantined),
+	on(listing).fault("oversized").fails(failure.Protocol, failure.CatalogTooLarge).after(1, 1).is(kept),
 	on(listing, oldSSE).fault(badContents...).fault("wrong id").
 		fails(failure.Timeout, failure.ListToolsTimeout).after(3, 1).is(quarantined),
 	on(listing).fault("result null").fails(failure.Protocol, failure.ProtocolError).after(3, 1).is(quarantined),
@@ -203,11 +203,11 @@ var refreshRows = []row{
 	on(refreshing, legacy).fault("answer stream resumed").seen(1).is(kept),
 	on(refreshing, modern).fault("answer stream resumed").fails(failure.Transport, failure.ConnectionLost).
 		after(1, 1).is(kept),
-	on(refreshing, legacy, modern).fault(badContents...).fault("wrong id", "oversized").
+	on(refreshing, legacy, modern).fault(badContents...).fault("wrong id").
 		fails(failure.Protocol, failure.ProtocolError).after(1, 1).is(kept),
 	on(refreshing, oldSSE).fault(badContents...).fault("wrong id").
 		fails(failure.Timeout, failure.ListToolsTimeout).after(1, 1).is(kept),
-	on(refreshing, oldSSE).fault("oversized").fails(failure.Protocol, failure.ProtocolError).after(1, 1).is(reopened),
+	on(refreshing).fault("oversized").fails(failure.Protocol, failure.CatalogTooLarge).after(1, 1).is(kept),
 	on(refreshing).fault("result null").fails(failure.Protocol, failure.ProtocolError).after(1, 1).is(kept),
 	on(refreshing).fault(awayOnly...).fails(failure.Protocol, failure.RedirectRefused).after(1, 1).is(kept),
 	on(refreshing).fault("redirect 307 same").seen(2).is(kept),
@@ -271,10 +271,9 @@ func both(p phase) []row {
 			after(1, 1).is(kept).gives(unknown),
 
 		on(p, legacy).fault("answer stream resumed").seen(1).is(kept).gives(succeeded),
-		on(p, legacy, modern).fault(badContents...).fault("wrong id", "oversized").
+		on(p, legacy, modern).fault(badContents...).fault("wrong id").
 			fails(failure.Protocol, failure.ProtocolError).after(1, 1).is(kept).gives(unknown),
-		on(p, oldSSE).fault("oversized").fails(failure.Protocol, failure.ProtocolError).
-			after(1, 1).is(reopened).gives(unknown),
+		on(p).fault("oversized").fails(failure.Protocol, failure.ProtocolError).after(1, 1).is(kept).gives(unknown),
 		on(p, oldSSE).fault("no rpc", "html", "accepted").fails(failure.Timeout, failure.CallTimeout).
 			after(1, 1).is(reopened).gives(unknown),
 		on(p, oldSSE).fault("bad json", "wrong id").fails(failure.Timeout, failure.CallTimeout).

@@ -289,6 +289,12 @@ var cases = []*ailment{
 		},
 	},
 	{
+		name: "list-too-large", ready: "False CatalogTooLarge", state: "Connected", stalled: true,
+		server: func(w *world) *builder.MCPServerBuilder {
+			return at(faulty(w, mcpfake.List, mcpfake.Oversized(17<<20)))
+		},
+	},
+	{
 		name: "name-conflict", ready: "False NameConflict", state: "Connected", stalled: true,
 		with:   configMap("name-conflict-mcp-tools", "mine", "keep"),
 		server: func(w *world) *builder.MCPServerBuilder { return at(healthy(w)) },

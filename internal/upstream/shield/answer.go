@@ -17,6 +17,9 @@ import (
 // ErrEnded is in the chain of the fault of a stream or body that ended, in order or not, before what was waited for.
 var ErrEnded = errors.New("ended")
 
+// ErrTooLarge is in the chain of the fault of a body or an event that exceeds MaxMessage.
+var ErrTooLarge = errors.New("answer too large")
+
 // Answer is what an exchange brought: the messages of a JSON body, of a stream, or nothing.
 type Answer struct {
 	// Header holds the headers of the final response.
@@ -72,18 +75,28 @@ func (a *Answer) readJSON(resp *http.Response) error {
 	body, err := readBounded(resp.Body, MaxMessage)
 	_ = resp.Body.Close()
 	switch {
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, ErrTooLarge):
 		return badAnswer(a.phase, a.status, "an answer larger than 16 MiB", err)
 	case err != nil:
 		return a.cut(err, "the answer was cut short")
 	}
-	if a.ready, err = rpc.Parse(body); err == nil {
+	if a.ready, err = a.parse(body); err == nil {
 		return nil
 	}
 	if len(body) == 0 || !json.Valid(body) {
 		return badAnswer(a.phase, a.status, "an answer that is not JSON", err)
 	}
 	return badAnswer(a.phase, a.status, "JSON that is not a JSON-RPC message", err)
+}
+
+// parse reads messages. A list is worth having without what nests deeper in it than can be read: of a tool that nests
+// so deep as much is left as shows that it does.
+func (a *Answer) parse(body []byte) ([]rpc.Message, error) {
+	messages, err := rpc.Parse(body)
+	if err != nil && (a.phase == failure.List || a.phase == failure.Probe) {
+		return rpc.Parse(rpc.Shallow(body))
+	}
+	return messages, err
 }
 
 // cut names an error of reading a body.
@@ -114,7 +127,7 @@ func (a *Answer) Next() (rpc.Message, error) {
 		if event.Type != "message" || len(event.Data) == 0 {
 			continue
 		}
-		if a.ready, err = rpc.Parse(event.Data); err != nil {
+		if a.ready, err = a.parse(event.Data); err != nil {
 			return rpc.Message{}, badAnswer(a.phase, a.status, "an event that is not a JSON-RPC message", err)
 		}
 	}
@@ -123,7 +136,8 @@ func (a *Answer) Next() (rpc.Message, error) {
 	return m, nil
 }
 
-// NextEvent returns the next event of a stream, whatever it holds.
+// NextEvent returns the next event of a stream, whatever it holds. The fault of one that is too large holds ErrTooLarge
+// and comes with the event's beginning; the stream goes on behind it.
 func (a *Answer) NextEvent() (sse.Event, error) {
 	if a.events == nil {
 		return sse.Event{}, lost(a.phase, true, "the answer held no response", ErrEnded)
@@ -133,7 +147,7 @@ func (a *Answer) NextEvent() (sse.Event, error) {
 	case err == nil:
 		return event, nil
 	case errors.Is(err, sse.ErrTooLarge):
-		return sse.Event{}, badAnswer(a.phase, a.status, "an event larger than 16 MiB", err)
+		return event, badAnswer(a.phase, a.status, "an event larger than 16 MiB", errors.Join(ErrTooLarge, err))
 	}
 	return sse.Event{}, a.cut(err, "the event stream ended")
 }
@@ -188,13 +202,11 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var errTooLarge = errors.New("body too large")
-
 // readBounded reads up to limit bytes; what was read is returned with the error too.
 func readBounded(body io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(body, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		return data[:limit], errTooLarge
+		return data[:limit], ErrTooLarge
 	}
 	return data, err
 }

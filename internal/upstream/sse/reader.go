@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// ErrTooLarge says that one event exceeds the limit. The stream cannot be read on.
+// ErrTooLarge says that one event exceeds the limit. What stood before the limit is returned with it, and the next
+// event is the one after. Returned with nothing, it says that the event does not end.
 var ErrTooLarge = errors.New("event too large")
 
 // Event is one event.
@@ -31,6 +32,7 @@ type Reader struct {
 	size     int
 	skipLF   bool
 	begun    bool
+	over     bool // an event that is too large has not ended yet
 }
 
 // NewReader returns a Reader of events of at most limit bytes.
@@ -47,9 +49,19 @@ func (r *Reader) Retry() (time.Duration, bool) { return r.retry, r.hasRetry }
 // Next returns the next event. At the end of the stream the error is io.EOF, whether or not an event was cut short.
 func (r *Reader) Next() (Event, error) {
 	var e block
+	if err := r.finish(); err != nil {
+		return Event{}, err
+	}
 	r.size = 0
 	for {
 		line, err := r.line()
+		if errors.Is(err, ErrTooLarge) {
+			if field, value := split(line); field == "data" {
+				e.data = append(e.data, value)
+			}
+			r.over = true
+			return e.event(), err
+		}
 		if err != nil {
 			return Event{}, err
 		}
@@ -122,24 +134,49 @@ func (r *Reader) line() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.skipLF {
-			r.skipLF = false
-			if b == '\n' {
-				continue
-			}
-		}
-		switch b {
-		case '\n':
-			return r.withoutMark(line), nil
-		case '\r':
-			r.skipLF = true
+		switch end, rest := r.mark(b); {
+		case rest:
+			continue
+		case end:
 			return r.withoutMark(line), nil
 		}
 		if r.size++; r.size > r.limit {
-			return nil, ErrTooLarge
+			return r.withoutMark(line), ErrTooLarge
 		}
 		line = append(line, b)
 	}
+}
+
+// mark tells whether a byte ends a line, or is the rest of an end that was told.
+func (r *Reader) mark(b byte) (end, rest bool) {
+	rest = r.skipLF && b == '\n'
+	r.skipLF = b == '\r'
+	return !rest && (b == '\n' || b == '\r'), rest
+}
+
+// maxExcess is how many limits of an event that is too large are read in search of its end.
+const maxExcess = 4
+
+// finish reads an event that is too large to its end, keeping nothing.
+func (r *Reader) finish() error {
+	blank := false
+	for n := 0; r.over; n++ {
+		if n >= maxExcess*r.limit {
+			return ErrTooLarge
+		}
+		b, err := r.in.ReadByte()
+		if err != nil {
+			return err
+		}
+		switch end, rest := r.mark(b); {
+		case rest:
+		case end:
+			r.over, blank = !blank, true
+		default:
+			blank = false
+		}
+	}
+	return nil
 }
 
 // withoutMark drops the byte order mark that a stream may begin with.

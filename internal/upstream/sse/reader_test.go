@@ -80,6 +80,44 @@ func TestReaderBoundsOneEventNotTheStream(t *testing.T) {
 	}
 }
 
+// An event that is too large costs itself alone: its beginning is returned, and the next one is the one after.
+func TestReaderGoesOnBehindWhatIsTooLarge(t *testing.T) {
+	for what, text := range map[string]string{
+		"one line":    "data: 0123456789abcdefghij\nid: x\n\ndata: next\n\n",
+		"CR":          "data: 0123456789abcdefghij\rid: x\r\rdata: next\r\r",
+		"CRLF":        "data: 0123456789abcdefghij\r\nid: x\r\n\r\ndata: next\r\n\r\n",
+		"many lines":  "data: 01234567\nid: 1234567\nevent: x\nretry: 100\n\ndata: next\n\n",
+		"a new line":  "data: 0123456789abcd\nx\n\ndata: next\n\n",
+		"no comments": ":0123456789abcdefghijk\n\ndata: next\n\n",
+	} {
+		r := NewReader(iotest.OneByteReader(strings.NewReader(text)), 20)
+		event, err := r.Next()
+		if !errors.Is(err, ErrTooLarge) || !strings.HasPrefix("0123456789abcd", string(event.Data)) {
+			t.Errorf("%s: %q, %v", what, event.Data, err)
+		}
+		if event, err = r.Next(); err != nil || string(event.Data) != "next" || event.Type != "message" {
+			t.Errorf("%s: next event = %q, %v", what, event.Data, err)
+		}
+		if _, err := r.Next(); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: %v at the end, want EOF", what, err)
+		}
+	}
+}
+
+func TestReaderGivesUpOnAnEventWithoutEnd(t *testing.T) {
+	r := NewReader(strings.NewReader(strings.Repeat("x\n", 300)), 20)
+	for range 3 {
+		if event, err := r.Next(); !errors.Is(err, ErrTooLarge) || len(event.Data) != 0 {
+			t.Errorf("%q, %v; want ErrTooLarge", event.Data, err)
+		}
+	}
+	r = NewReader(strings.NewReader(strings.Repeat("x\n", 60)), 30)
+	_, _ = r.Next()
+	if _, err := r.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("%v, want EOF", err)
+	}
+}
+
 func TestReaderPassesErrorsOn(t *testing.T) {
 	cut := errors.New("cut")
 	r := NewReader(io.MultiReader(strings.NewReader("data: a\n"), iotest.ErrReader(cut)), 100)

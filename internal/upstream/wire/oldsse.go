@@ -95,11 +95,14 @@ func (o *OldSSE) read(answer *shield.Answer) {
 	answer.Stand()
 	for {
 		event, err := answer.NextEvent()
+		if errors.Is(err, shield.ErrTooLarge) && o.overflow(event.Data, err) {
+			continue
+		}
 		if err != nil {
 			o.fail(err)
 			return
 		}
-		messages, err := rpc.Parse(event.Data)
+		messages, err := o.parse(event.Data)
 		if event.Type != "message" || err != nil {
 			continue // whose it was cannot be known
 		}
@@ -167,7 +170,7 @@ func (o *OldSSE) fail(err error) {
 }
 
 // unanswered is what a request fails with whose answer was to come on the stream that ended.
-func unanswered(phase failure.Phase, why error) error {
+func unanswered(phase failure.Phase, why error) *failure.Error {
 	f := gone(phase)
 	f.Sent = true
 	var known *failure.Error
