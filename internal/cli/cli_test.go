@@ -2,8 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"flag"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,9 +15,13 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/test/builder"
 )
 
@@ -39,7 +46,8 @@ func execute(t *testing.T, program string, arguments ...string) (out, errOut str
 	root.SetOut(&stdout)
 	root.SetErr(&stderr)
 	root.SetArgs(arguments)
-	err = root.ExecuteContext(t.Context())
+	root.SetContext(t.Context())
+	err = usage.Execute(root)
 	return stdout.String(), stderr.String(), err
 }
 
@@ -61,6 +69,9 @@ func golden(t *testing.T, name, text string) {
 func TestHelp(t *testing.T) {
 	commands := []string{""}
 	for _, command := range newRoot("mooring").Commands() {
+		if command.Hidden {
+			continue
+		}
 		commands = append(commands, command.Name())
 	}
 	for _, command := range commands {
@@ -99,15 +110,14 @@ func TestVersion(t *testing.T) {
 
 func TestWrongUseIsRefusedWithAWord(t *testing.T) {
 	for line, want := range map[string]string{
-		"gett":                       `unknown command "gett" for "mooring"`,
-		"get pods":                   `invalid argument "pods" for "mooring get"`,
-		"get --no-such-flag":         `unknown flag: --no-such-flag`,
-		"why":                        `accepts 1 arg`,
-		"reconnect a b":              `accepts 1 arg`,
-		"manager --workers=x":        `invalid argument "x" for "--workers"`,
-		"manager now":                `unknown command "now" for "mooring manager"`,
-		"get --kubeconfig /no/where": "no such file or directory; set KUBECONFIG, or give --kubeconfig",
-		"dev --assets /no/where":     "etcd is not in /no/where; run `make controlplane`, or give --assets",
+		"gett":                   `unknown command "gett" for "mooring"`,
+		"get pods":               `argument "pods" is not one of servers, sessions`,
+		"get --no-such-flag":     `unknown flag: --no-such-flag`,
+		"why":                    "missing argument: SERVER",
+		"reconnect a b":          "unexpected argument: b",
+		"manager --workers=x":    `invalid argument "x" for "--workers"`,
+		"manager now":            "unexpected argument: now",
+		"dev --assets /no/where": "etcd is not in /no/where; run `make controlplane`, or give --assets",
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Chdir(t.TempDir()) // where `dev` would put its state
@@ -118,15 +128,98 @@ func TestWrongUseIsRefusedWithAWord(t *testing.T) {
 	}
 }
 
+// As shells and other tools do, wrong use ends with another status than work that failed.
+func TestWrongUseHasItsOwnStatus(t *testing.T) {
+	for line, want := range map[string]struct {
+		status int
+		errOut string
+	}{
+		"why": {2, "error: missing argument: SERVER\nusage: mooring why SERVER [flags]\nhelp:  mooring why --help\n"},
+		"get --kubeconfig /no/where": {
+			1, "error: kubeconfig: /no/where: no such file or directory; set KUBECONFIG, or give --kubeconfig\n",
+		},
+	} {
+		t.Run(line, func(t *testing.T) {
+			g := NewWithT(t)
+			command := exec.CommandContext(t.Context(), os.Args[0], strings.Fields(line)...)
+			command.Env = append(os.Environ(), asProgram+"=1")
+			var out, errOut bytes.Buffer
+			command.Stdout, command.Stderr = &out, &errOut
+			g.Expect(command.Run()).To(HaveOccurred())
+			g.Expect(command.ProcessState.ExitCode()).To(Equal(want.status))
+			g.Expect(out.String()).To(BeEmpty())
+			g.Expect(errOut.String()).To(Equal(want.errOut))
+		})
+	}
+}
+
+// While nothing comes of it, what is known of the server is told.
+func TestReconnectWithoutAnOutcome(t *testing.T) {
+	g := NewWithT(t)
+	s := server("github", "agents", "False ConnectFailed", time.Minute, v1alpha1.SessionWaiting, -1)
+	s.Status.Conditions[0].Message = "connection was refused; check that the server runs"
+	c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(&s).Build()
+	root := newRoot("kubectl-mooring")
+	cmd, _, err := root.Find([]string{"reconnect"})
+	g.Expect(err).NotTo(HaveOccurred())
+	cmd.SetContext(t.Context())
+	var out, errOut bytes.Buffer
+	root.SetOut(&out)
+	root.SetErr(&errOut)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	g.Expect(reconnect(ctx, cmd, c, &s)).To(
+		MatchError("no outcome in time; the request stands, and --timeout waits longer"))
+	g.Expect(errOut.String()).To(Equal("reconnecting github ...\n"))
+	g.Expect(out.String()).To(HavePrefix("MCPServer github in namespace agents is not ready; it is being worked on " +
+		"(ConnectFailed).\n  Because   connection was refused\n"))
+	g.Expect(out.String()).To(HaveSuffix("try at once: kubectl mooring reconnect github -n agents\n"))
+}
+
 // Who has no cluster at hand is told how to name one, or how to have one.
 func TestWithoutAClusterItIsSaidWhatToDo(t *testing.T) {
-	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	file := filepath.Join(t.TempDir(), "none")
+	t.Setenv("KUBECONFIG", file)
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("KUBERNETES_SERVICE_HOST", "") // in a pod there is one
 	_, _, err := execute(t, "mooring", "get")
-	NewWithT(t).Expect(err).To(MatchError("kubeconfig: none was found; set KUBECONFIG, or give --kubeconfig"))
-	_, _, err = execute(t, "mooring", "run")
-	NewWithT(t).Expect(err).To(MatchError(HaveSuffix("set KUBECONFIG, or try `mooring dev`")))
+	none := fmt.Sprintf("kubeconfig: none was found at %s; set KUBECONFIG, or give --kubeconfig", file)
+	NewWithT(t).Expect(err).To(MatchError(none))
+	_, _, err = execute(t, "kubectl-mooring", "run")
+	NewWithT(t).Expect(err).To(MatchError(none + "; or try `kubectl mooring dev`, which needs none"))
+	_, _, err = execute(t, "mooring", "manager")
+	NewWithT(t).Expect(err).To(MatchError("no cluster: there is neither a pod's service account nor a kubeconfig; " +
+		"set KUBECONFIG, or try `mooring dev`"))
+}
+
+// A kubeconfig that does not lead to a cluster is refused with what there is, by every command that has the flags.
+func TestKubeconfigThatLeadsNowhere(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("HOME", t.TempDir())
+	file := filepath.Join(t.TempDir(), "config")
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: "https://127.0.0.1:1"}
+	config.Contexts["staging"] = &clientcmdapi.Context{Cluster: "c"}
+	config.Contexts["prod"] = &clientcmdapi.Context{Cluster: "c"}
+	NewWithT(t).Expect(clientcmd.WriteToFile(*config, file)).To(Succeed())
+	broken := filepath.Join(t.TempDir(), "broken")
+	NewWithT(t).Expect(os.WriteFile(broken, []byte("a: ["), 0o600)).To(Succeed())
+	empty := filepath.Join(t.TempDir(), "empty")
+	NewWithT(t).Expect(os.WriteFile(empty, nil, 0o600)).To(Succeed())
+	for flags, want := range map[string]string{
+		"--kubeconfig /no/where":                     "kubeconfig: /no/where: no such file or directory; set KUBECONFIG",
+		"--kubeconfig " + file:                       "kubeconfig: no current context; give --context, one of prod, staging",
+		"--kubeconfig " + file + " --context test":   `kubeconfig: no context "test"; there are prod, staging`,
+		"--kubeconfig " + empty + " --context test":  `kubeconfig: no context "test", and no other`,
+		"--kubeconfig " + broken + " --context test": `kubeconfig: error loading config file "` + broken + `": `,
+	} {
+		for _, command := range []string{"run", "get", "why x", "reconnect x", "tools x", "diff x", "reload x"} {
+			t.Run(command+" "+flags, func(t *testing.T) {
+				_, _, err := execute(t, "mooring", strings.Fields(command+" "+flags)...)
+				NewWithT(t).Expect(err).To(MatchError(HavePrefix(want)))
+			})
+		}
+	}
 }
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

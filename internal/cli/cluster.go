@@ -3,13 +3,19 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -18,6 +24,9 @@ import (
 // errNotInstalled is what a cluster without the CRDs amounts to.
 var errNotInstalled = errors.New("the CRDs of Mooring are not installed in this cluster; " +
 	"run: kubectl apply -k config/crd (or config/default, with the manager)")
+
+// errNone is that there is no kubeconfig.
+var errNone = errors.New("none was found")
 
 // checkInstalled returns errNotInstalled when the cluster does not know our kinds.
 func checkInstalled(mapper meta.RESTMapper) error {
@@ -50,23 +59,21 @@ type clusterFlags struct {
 
 // Register adds the flags.
 func (f *clusterFlags) Register(flags *pflag.FlagSet) {
+	f.registerCluster(flags)
+	flags.StringVarP(&f.overrides.Context.Namespace, "namespace", "n", "", "namespace (default: the context's)")
+}
+
+// registerCluster adds those that choose the cluster alone.
+func (f *clusterFlags) registerCluster(flags *pflag.FlagSet) {
 	flags.StringVar(&f.path, "kubeconfig", "", "path of the kubeconfig file")
 	flags.StringVar(&f.overrides.CurrentContext, "context", "", "name of the kubeconfig context")
-	flags.StringVarP(&f.overrides.Context.Namespace, "namespace", "n", "", "namespace (default: the context's)")
 }
 
 // Connect returns a client, and the namespace to look into.
 func (f *clusterFlags) Connect() (client.WithWatch, string, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.path
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
-	namespace, _, err := loader.Namespace()
+	config, namespace, err := f.config()
 	if err != nil {
-		return nil, "", unknownCluster(err)
-	}
-	config, err := loader.ClientConfig()
-	if err != nil {
-		return nil, "", unknownCluster(err)
+		return nil, "", err
 	}
 	c, err := client.NewWithWatch(config, client.Options{Scheme: newScheme()})
 	if err != nil {
@@ -75,10 +82,53 @@ func (f *clusterFlags) Connect() (client.WithWatch, string, error) {
 	return c, namespace, checkInstalled(c.RESTMapper())
 }
 
+// config is how to reach the cluster: as the kubeconfig says or, where there is none, as a pod does.
+func (f *clusterFlags) config() (*rest.Config, string, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.path
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
+	known, err := loader.RawConfig()
+	if err != nil {
+		return nil, "", unknownCluster(err, rules)
+	}
+	if err := f.checkContext(&known); err != nil {
+		return nil, "", err
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, "", unknownCluster(err, rules)
+	}
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, "", unknownCluster(err, rules)
+	}
+	return config, namespace, nil
+}
+
+// checkContext refuses a context that the kubeconfig does not have, and none where there is a choice.
+func (f *clusterFlags) checkContext(known *clientcmdapi.Config) error {
+	wanted := firstOf(f.overrides.CurrentContext, known.CurrentContext)
+	contexts := slices.Sorted(maps.Keys(known.Contexts))
+	switch {
+	case known.Contexts[wanted] != nil || len(contexts) == 0 && f.overrides.CurrentContext == "":
+		return nil
+	case len(contexts) == 0:
+		return fmt.Errorf("kubeconfig: no context %q, and no other", wanted)
+	case wanted == "":
+		return fmt.Errorf("kubeconfig: no current context; give --context, one of %s", strings.Join(contexts, ", "))
+	default:
+		return fmt.Errorf("kubeconfig: no context %q; there are %s", wanted, strings.Join(contexts, ", "))
+	}
+}
+
 // unknownCluster says what to do about a kubeconfig that leads nowhere.
-func unknownCluster(err error) error {
-	if clientcmd.IsEmptyConfig(err) { // its own text names a variable that is not read here
-		err = errors.New("none was found")
+func unknownCluster(err error, rules *clientcmd.ClientConfigLoadingRules) error {
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &file):
+		err = fmt.Errorf("%s: %w", file.Path, file.Err)
+	case clientcmd.IsEmptyConfig(err): // its own text names a variable that is not read here
+		err = fmt.Errorf("%w at %s", errNone, strings.Join(rules.GetLoadingPrecedence(), ", "))
 	}
 	return fmt.Errorf("kubeconfig: %w; set KUBECONFIG, or give --kubeconfig", err)
 }

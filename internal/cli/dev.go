@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/mooring-dev/mooring/config"
+	"github.com/mooring-dev/mooring/internal/cli/statedir"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // managerUser is who the manager is on the embedded control plane: the service account of config/, so that it works
@@ -35,7 +38,7 @@ func newDev() *cobra.Command {
 		Long: `Starts etcd and kube-apiserver on loopback, installs the CRDs and the shipped RBAC, runs the manager, and
 prints the path of a kubeconfig for an administrator. Secrets of the namespace "default" may be read; grant others
 as the condition SecretAccessDenied says. Ctrl-C stops everything that was started; the state stays in --dir.`,
-		Args: cobra.NoArgs,
+		Args: usage.Args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.run(cmd.Context(), newProgress(cmd.ErrOrStderr()))
 		},
@@ -58,7 +61,18 @@ func (o *devOptions) run(ctx context.Context, progress *progress) (err error) {
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	environment, err := o.environment(dir)
+	assets, err := o.findAssets()
+	if err != nil {
+		return err
+	}
+	unlock, err := takeOver(ctx, dir, progress)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	runtime.LockOSThread() // what is tethered to this thread lives as long as it
+	defer runtime.UnlockOSThread()
+	environment, err := environment(dir, assets)
 	if err != nil {
 		return err
 	}
@@ -74,9 +88,11 @@ func (o *devOptions) run(ctx context.Context, progress *progress) (err error) {
 	if err != nil {
 		return err
 	}
+	done = progress.step("installing the CRDs and the manager's rights")
 	if err := installInto(ctx, admin); err != nil {
 		return err
 	}
+	done()
 	manager, err := managerConfig(environment, admin)
 	if err != nil {
 		return err
@@ -87,25 +103,63 @@ func (o *devOptions) run(ctx context.Context, progress *progress) (err error) {
 	return runManager(ctx, manager, &o.manager)
 }
 
-// environment describes a control plane whose data outlives it.
-func (o *devOptions) environment(dir string) (*envtest.Environment, error) {
+// takeOver makes the state directory this process's own: nobody else runs on it, and what a run that was killed left
+// behind is ended.
+func takeOver(ctx context.Context, dir string, progress *progress) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	unlock, err = statedir.Lock(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = statedir.End(ctx, dir, progress.note)
+	if err == nil {
+		err = statedir.CheckFree(dir)
+	}
+	if err == nil { // certificates hold for a week, and are made anew where there are none
+		err = statedir.Empty(dir, statedir.Certificates)
+	}
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// findAssets returns the directory that has etcd and kube-apiserver.
+func (o *devOptions) findAssets() (string, error) {
 	assets := firstOf(o.assets, os.Getenv("KUBEBUILDER_ASSETS"), "bin")
 	for _, program := range []string{"etcd", "kube-apiserver"} {
 		if !exists(filepath.Join(assets, program)) {
-			return nil, fmt.Errorf("%s is not in %s; run `make controlplane`, or give --assets", program, assets)
+			return "", fmt.Errorf("%s is not in %s; run `make controlplane`, or give --assets", program, assets)
 		}
 	}
+	return assets, nil
+}
+
+// environment describes a control plane whose data outlives it, and that does not outlive this process.
+func environment(dir, assets string) (*envtest.Environment, error) {
 	environment := &envtest.Environment{
 		BinaryAssetsDirectory:    assets,
 		ControlPlaneStartTimeout: 2 * time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,
 	}
-	environment.ControlPlane.GetAPIServer().Path = filepath.Join(assets, "kube-apiserver")
-	data := filepath.Join(dir, "etcd")
+	data := filepath.Join(dir, statedir.EtcdData)
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	environment.ControlPlane.Etcd = &envtest.Etcd{Path: filepath.Join(assets, "etcd"), DataDir: data}
+	etcd, err := statedir.Tether(dir, filepath.Join(assets, "etcd"))
+	if err != nil {
+		return nil, err
+	}
+	apiServer, err := statedir.Tether(dir, filepath.Join(assets, "kube-apiserver"))
+	if err != nil {
+		return nil, err
+	}
+	environment.ControlPlane.Etcd = &envtest.Etcd{Path: etcd, DataDir: data}
+	environment.ControlPlane.GetAPIServer().Path = apiServer
+	environment.ControlPlane.GetAPIServer().CertDir = filepath.Join(dir, statedir.Certificates)
 	return environment, nil
 }
 

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,11 +19,14 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/statedir"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
 )
@@ -42,15 +47,19 @@ type devRun struct {
 	lines chan string
 }
 
+// assets is the directory that has the control plane's programs.
+func assets() string {
+	return cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), filepath.Join("..", "..", "bin"))
+}
+
 // startDev starts `mooring dev` in a process group of its own, as a shell does.
 func startDev(t *testing.T, dir string) *devRun {
 	t.Helper()
-	assets := cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), filepath.Join("..", "..", "bin"))
 	d := &devRun{WithT: NewWithT(t), t: t, ended: make(chan error, 1), lines: make(chan string, 1000)}
 	d.SetDefaultEventuallyTimeout(patience)
 	d.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
-	d.Expect(exists(filepath.Join(assets, "kube-apiserver"))).To(BeTrue(), "run `make controlplane`")
-	d.command = exec.Command(os.Args[0], "dev", "--dir", dir, "--assets", assets, "--drain-timeout", "1s")
+	d.Expect(exists(filepath.Join(assets(), "kube-apiserver"))).To(BeTrue(), "run `make controlplane`")
+	d.command = exec.Command(os.Args[0], "dev", "--dir", dir, "--assets", assets(), "--drain-timeout", "1s")
 	d.command.Env = append(os.Environ(), asProgram+"=1")
 	d.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	reader, writer := io.Pipe()
@@ -203,9 +212,11 @@ func TestDevFromStartToEnd(t *testing.T) {
 	d.Expect(err).NotTo(HaveOccurred())
 	d.Expect(info.Mode().Perm()).To(Equal(os.FileMode(0o600)), "it is an administrator's")
 
-	_, errOut, err := d.run(kubeconfig, "get")
-	d.Expect(err).NotTo(HaveOccurred())
-	d.Expect(errOut).To(Equal("no MCPServers in namespace \"default\"; -A looks into all\n"))
+	d.Eventually(func() string { // from its start on, the manager tells that it runs
+		_, errOut, err := d.run(kubeconfig, "get")
+		d.Expect(err).NotTo(HaveOccurred())
+		return errOut
+	}).Should(Equal("no MCPServers in namespace \"default\"; -A looks into all\n"))
 
 	admin := d.admin(kubeconfig)
 	d.Expect(admin.Create(t.Context(), builder.Secret("default", "login").Key("token", "token-1").Obj())).To(Succeed())
@@ -222,7 +233,7 @@ func TestDevFromStartToEnd(t *testing.T) {
 
 	out, errOut, err := d.run(kubeconfig, "why", "fs")
 	d.Expect(err).NotTo(HaveOccurred(), errOut)
-	d.Expect(out).To(ContainSubstring("fs"))
+	d.Expect(out).To(HavePrefix("MCPServer fs in namespace default is ready.\n"))
 	out, errOut, err = d.run(kubeconfig, "reconnect", "fs")
 	d.Expect(err).NotTo(HaveOccurred(), errOut)
 	d.Expect(out).To(ContainSubstring("fs"))
@@ -243,6 +254,82 @@ func TestDevFromStartToEnd(t *testing.T) {
 	d.Expect(second.UID).To(Equal(first.UID), "the state was kept")
 	again.end(syscall.SIGTERM)
 	d.Expect(fake.OpenSessions()).To(BeZero())
+}
+
+// Two at a time on one directory would destroy its data; the second is told of the first at once.
+func TestDevTwiceOnOneDirectory(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir)
+	d.line("starting etcd and kube-apiserver ...")
+	_, errOut, err := d.run("", "dev", "--dir", dir, "--assets", assets())
+	d.Expect(err).To(HaveOccurred())
+	d.Expect(errOut).To(Equal(fmt.Sprintf(
+		"error: process %[1]d runs on %[2]s already; stop it with `kill %[1]d`, or give another --dir\n",
+		d.command.Process.Pid, dir)))
+	d.line("kubeconfig:")
+	d.end(syscall.SIGINT)
+}
+
+// A dev that is killed takes its control plane along where the system can see to that. Where it cannot, what is left
+// is ended by the next start on the directory, which has all data.
+func TestDevAfterItWasKilled(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir)
+	kubeconfig := d.line("kubeconfig:")
+	admin := d.admin(kubeconfig)
+	d.Expect(admin.Create(t.Context(), builder.Secret("default", "kept").Key("a", "b").Obj())).To(Succeed())
+	children := d.children()
+	d.Expect(children).To(HaveLen(2), "etcd and kube-apiserver")
+	d.Expect(syscall.Kill(d.command.Process.Pid, syscall.SIGKILL)).To(Succeed())
+	d.Eventually(d.ended).Should(Receive(HaveOccurred()))
+	if runtime.GOOS == "linux" {
+		for _, pid := range children {
+			d.Eventually(func() bool { return runs(pid) }).Should(BeFalse())
+		}
+	}
+	left := exec.Command(filepath.Join(assets(), "etcd"), "--data-dir="+filepath.Join(dir, "etcd"),
+		"--listen-peer-urls=http://127.0.0.1:0", "--listen-client-urls=http://127.0.0.1:0",
+		"--advertise-client-urls=http://127.0.0.1:0")
+	d.Expect(left.Start()).To(Succeed())
+	gone := make(chan error, 1)
+	go func() { gone <- left.Wait() }()
+	t.Cleanup(func() { _ = left.Process.Kill() })
+	d.Eventually(func() error { return statedir.CheckFree(dir) }).ShouldNot(Succeed(), "etcd has its data")
+
+	again := startDev(t, dir)
+	again.line(fmt.Sprintf("ending etcd (process %d), left over from a run that was killed", left.Process.Pid))
+	d.Eventually(gone).Should(Receive())
+	kept := builder.Secret("default", "kept").Obj()
+	admin = again.admin(again.line("kubeconfig:"))
+	d.Expect(admin.Get(t.Context(), client.ObjectKeyFromObject(kept), kept)).To(Succeed())
+	again.end(syscall.SIGTERM)
+}
+
+// runs tells whether a process runs; one that has ended and that nobody has waited for does not.
+func runs(pid int) bool {
+	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
+}
+
+// What is given by flags is what `mooring run` works against, and its end is seen by those who ask.
+func TestRunAgainstAKubeconfig(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir)
+	kubeconfig := d.line("kubeconfig:")
+	run := exec.Command(os.Args[0], "run", "--kubeconfig", kubeconfig, "--context", "envtest",
+		"--leader-election-namespace", "default", "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
+	run.Env = append(os.Environ(), asProgram+"=1", "KUBECONFIG=/no/where")
+	d.Expect(run.Start()).To(Succeed())
+	t.Cleanup(func() { _ = run.Process.Kill() })
+	admin, lease := d.admin(kubeconfig), &coordinationv1.Lease{}
+	key := client.ObjectKey{Namespace: "default", Name: presence.Alone}
+	d.Eventually(func() error { return admin.Get(t.Context(), key, lease) }).Should(Succeed())
+	d.Expect(lease.Spec.HolderIdentity).To(HaveValue(Not(BeEmpty())))
+	d.Expect(run.Process.Signal(syscall.SIGINT)).To(Succeed())
+	d.Expect(run.Wait()).To(Succeed())
+	d.Expect(admin.Get(t.Context(), key, lease)).To(Succeed())
+	d.Expect(lease.Spec.HolderIdentity).To(BeNil(), "it was given back")
+	d.end(syscall.SIGINT)
 }
 
 // Whoever interrupts the start is left with nothing running, either.

@@ -12,7 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/explain"
 	"github.com/mooring-dev/mooring/internal/cli/table"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 func newGet() *cobra.Command {
@@ -21,7 +23,7 @@ func newGet() *cobra.Command {
 		Use:       "get [servers|sessions]",
 		Short:     "List servers or agent sessions: what state each is in, since when, and why",
 		Example:   "  mooring get\n  mooring get servers -A\n  mooring get sessions -n agents",
-		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		Args:      usage.Choice("servers", "sessions"),
 		ValidArgs: []cobra.Completion{"servers", "sessions"},
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			c, namespace, err := flags.Connect()
@@ -31,6 +33,7 @@ func newGet() *cobra.Command {
 			if flags.all {
 				namespace = ""
 			}
+			note(cmd, c, explain.LastKnown)
 			if len(arguments) == 1 && arguments[0] == "sessions" {
 				return getSessions(cmd, c, namespace)
 			}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -11,15 +13,20 @@ import (
 	"github.com/spf13/pflag"
 	uberzap "go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/mooring-dev/mooring/controllers"
+	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // Settings are what every command that runs the controllers can be told.
@@ -75,8 +82,17 @@ func newManager() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "manager",
 		Short: "Run the controllers",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return runInCluster(cmd.Context(), o) },
+		Args:  usage.Args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := ctrl.GetConfig()
+			if clientcmd.IsEmptyConfig(err) { // its own text names a variable that is not read here
+				err = errors.New("there is neither a pod's service account nor a kubeconfig")
+			}
+			if err != nil {
+				return fmt.Errorf("no cluster: %w; set KUBECONFIG, or try `%s dev`", err, usage.Program(cmd))
+			}
+			return runManager(cmd.Context(), config, o)
+		},
 	}
 	o.register(cmd.Flags())
 	return cmd
@@ -84,14 +100,24 @@ func newManager() *cobra.Command {
 
 // newRun is the one-process shape: everything that Mooring has, without replicas.
 func newRun() *cobra.Command {
-	o := &Settings{}
+	o, cluster := &Settings{}, &clusterFlags{}
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run everything in one process against the current kubeconfig",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return runInCluster(cmd.Context(), o) },
+		Args:  usage.Args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, _, err := cluster.config()
+			if errors.Is(err, errNone) {
+				err = fmt.Errorf("%w; or try `%s dev`, which needs none", err, usage.Program(cmd))
+			}
+			if err != nil {
+				return err
+			}
+			return runManager(cmd.Context(), config, o)
+		},
 	}
 	o.register(cmd.Flags())
+	cluster.registerCluster(cmd.Flags())
 	o.set(cmd.Flags(), "leader-elect", "false")
 	o.set(cmd.Flags(), "allow-loopback", "true")
 	return cmd
@@ -104,14 +130,6 @@ func (*Settings) set(flags *pflag.FlagSet, name, value string) {
 	flag.DefValue = value
 }
 
-func runInCluster(ctx context.Context, o *Settings) error {
-	config, err := ctrl.GetConfig()
-	if err != nil {
-		return fmt.Errorf("no cluster: %w; set KUBECONFIG, or try `mooring dev`", err)
-	}
-	return runManager(ctx, config, o)
-}
-
 // runManager runs the controllers until ctx ends and every session is closed.
 func runManager(ctx context.Context, config *rest.Config, o *Settings) error {
 	ctrl.SetLogger(o.logger())
@@ -119,7 +137,25 @@ func runManager(ctx context.Context, config *rest.Config, o *Settings) error {
 	if err != nil {
 		return err
 	}
+	if !o.LeaderElect {
+		if err := o.keepPresence(manager, config); err != nil {
+			return err
+		}
+	}
 	return manager.Start(ctx)
+}
+
+// keepPresence has the manager tell that it runs, as the Lease of an elected one does.
+func (o *Settings) keepPresence(manager ctrl.Manager, config *rest.Config) error {
+	c, err := client.New(config, client.Options{Scheme: newScheme()}) // the manager's own would watch every Lease
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	host, _ := os.Hostname() // only people read it
+	return manager.Add(&presence.Keeper{
+		Client: c, Namespaces: presence.Namespaces(o.LeaderNamespace), Identity: host + "_" + string(uuid.NewUUID()),
+		Log: ctrl.Log.WithName("presence"),
+	})
 }
 
 // NewManager returns a manager with every controller, ready to be started. It asks the API server who it is.
@@ -134,7 +170,7 @@ func NewManager(ctx context.Context, config *rest.Config, o *Settings) (ctrl.Man
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.ProbeAddress,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              "manager.mooring.dev",
+		LeaderElectionID:              presence.Elected,
 		LeaderElectionNamespace:       o.LeaderNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       ptr.To(o.DrainTimeout + shutdownGrace),

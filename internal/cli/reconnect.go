@@ -13,6 +13,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/await"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 func newReconnect() *cobra.Command {
@@ -21,7 +22,7 @@ func newReconnect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconnect SERVER",
 		Short: "Drop a server's session, connect anew, and wait for the outcome",
-		Args:  cobra.ExactArgs(1),
+		Args:  usage.Args("SERVER"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			c, namespace, err := flags.Connect()
 			if err != nil {
@@ -46,6 +47,7 @@ func newReconnect() *cobra.Command {
 
 // reconnect sets the annotation and waits until the manager has echoed it, which it does when an attempt has ended.
 func reconnect(ctx context.Context, cmd *cobra.Command, c client.WithWatch, server *v1alpha1.MCPServer) error {
+	note(cmd, c, explain.Unheeded)
 	before := server.DeepCopy()
 	value := time.Now().UTC().Format(time.RFC3339Nano)
 	if server.Annotations == nil {
@@ -59,10 +61,17 @@ func reconnect(ctx context.Context, cmd *cobra.Command, c client.WithWatch, serv
 	after, err := await.For(ctx, c, &v1alpha1.MCPServerList{}, client.ObjectKeyFromObject(server),
 		func(s *v1alpha1.MCPServer) bool { return s.Status.LastHandledReconnectAt == value })
 	if err != nil {
-		return fmt.Errorf("no outcome: %w; `mooring why %s -n %s` tells where it stands", err, server.Name, server.Namespace)
+		late, outcome := await.Outcome(err)
+		if after == nil { // it was not seen since
+			after = server
+		}
+		if late {
+			_, _ = fmt.Fprint(cmd.OutOrStdout(), explain.Server(after, view(context.WithoutCancel(ctx), cmd, c)))
+		}
+		return outcome
 	}
 	done()
-	_, err = fmt.Fprint(cmd.OutOrStdout(), explain.Server(after, time.Now()))
+	_, err = fmt.Fprint(cmd.OutOrStdout(), explain.Server(after, view(ctx, cmd, c)))
 	if err == nil && !meta.IsStatusConditionTrue(after.Status.Conditions, v1alpha1.ConditionReady) {
 		err = errors.New("the server is not ready")
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/cli/agents"
 	"github.com/mooring-dev/mooring/internal/cli/importing"
+	"github.com/mooring-dev/mooring/internal/cli/statedir"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // Main runs the command line of this process and returns its exit status.
@@ -23,15 +25,23 @@ func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := newRoot(filepath.Base(os.Args[0]))
-	err := root.ExecuteContext(ctx)
-	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+	root.SetContext(ctx)
+	err := usage.Execute(root)
+	var wrong *usage.Error
+	switch {
+	case err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return 0
+	case errors.As(err, &wrong):
+		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n%s\n", err, wrong.Hint())
+		return usage.Status
+	default:
+		_, _ = fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
 	}
-	_, _ = fmt.Fprintln(os.Stderr, "error:", err)
-	return 1
 }
 
-// newRoot returns the command tree. Installed as kubectl-mooring, it calls itself "kubectl mooring" in its help.
+// newRoot returns the command tree. Installed as kubectl-mooring, it calls itself "kubectl mooring" in its help and its
+// hints.
 func newRoot(program string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "mooring",
@@ -40,10 +50,11 @@ func newRoot(program string) *cobra.Command {
 		SilenceErrors: true,
 	}
 	if strings.HasPrefix(program, "kubectl-") {
-		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl mooring"}
+		usage.Name(root, "kubectl mooring")
 	}
 	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(), newReconnect(), newVersion(),
-		agents.Tools(&clusterFlags{}), agents.Diff(&clusterFlags{}), agents.Reload(&clusterFlags{}), importing.New())
+		statedir.NewTether(), agents.Tools(&clusterFlags{}), agents.Diff(&clusterFlags{}),
+		agents.Reload(&clusterFlags{}), importing.New())
 	return root
 }
 
@@ -65,7 +76,7 @@ func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  usage.Args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "mooring %s %s %s/%s\n",
 				buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)

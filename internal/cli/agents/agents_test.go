@@ -8,13 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +28,9 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/cli/agents"
+	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/test/builder"
 )
 
@@ -46,16 +52,26 @@ func with(t *testing.T, objects ...client.Object) cluster {
 		WithStatusSubresource(&v1alpha1.AgentSession{}).Build()}
 }
 
-// execute runs a command and returns what it printed.
+// execute runs a command of the program and returns what it printed.
 func execute(t *testing.T, cmd *cobra.Command, arguments ...string) (string, error) {
 	t.Helper()
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetErr(&bytes.Buffer{})
-	cmd.SetArgs(arguments)
-	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
+	out, _, err := executeAs(t, "mooring", cmd, arguments...)
+	return out, err
+}
+
+// executeAs runs a command of a program of this name, and returns what it printed where.
+func executeAs(t *testing.T, name string, cmd *cobra.Command, arguments ...string) (out, errOut string, err error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	root := &cobra.Command{Use: "mooring", SilenceUsage: true, SilenceErrors: true}
+	usage.Name(root, name)
+	root.AddCommand(cmd)
+	root.SetOut(&stdout)
+	root.SetErr(&stderr)
+	root.SetArgs(append([]string{cmd.Name()}, arguments...))
+	root.SetContext(t.Context())
+	err = usage.Execute(root)
+	return stdout.String(), stderr.String(), err
 }
 
 // golden compares with a file that a person has read.
@@ -138,18 +154,35 @@ func TestToolsInEveryForm(t *testing.T) {
 	}
 }
 
+// notReady are the conditions of what is not.
+func notReady(reason, message string) []metav1.Condition {
+	return []metav1.Condition{{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message,
+		LastTransitionTime: metav1.NewTime(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)),
+	}}
+}
+
 func TestToolsTellsWhatIsNotThere(t *testing.T) {
 	unlisted := builder.MCPServer("new").Namespace("agents").URL("https://mcp.example.com/mcp").Obj()
 	waiting := builder.AgentSession("waiting").Namespace("agents").Obj()
-	objects := append(server(t, catalog.ServerDocument{Catalog: parsed(search)}), unlisted, waiting)
+	refused := builder.MCPServer("refused").Namespace("agents").URL("https://mcp.example.com/mcp").Obj()
+	refused.Status.Conditions = notReady("ConnectFailed", "it was refused; check that it runs")
+	late := builder.AgentSession("late").Namespace("agents").Obj()
+	late.Status.Conditions = notReady("AwaitingServers", "waiting for the first answer of agents/slow")
+	objects := append(server(t, catalog.ServerDocument{Catalog: parsed(search)}), unlisted, waiting, refused, late)
 	objects[1].(*corev1.ConfigMap).Data["catalog.json"] = "{"
 	for line, want := range map[string]string{
 		"none":           "no AgentSession or MCPServer \"none\" in namespace \"agents\"",
 		"session/github": "no AgentSession \"github\" in namespace \"agents\"",
 		"server/waiting": "no MCPServer \"waiting\" in namespace \"agents\"",
-		"new":            "MCPServer \"new\" has no catalog yet; `mooring why new -n agents` tells why",
+		"new":            "MCPServer \"new\" has no catalog yet; `mooring why new -n agents` tells more",
 		"waiting":        "AgentSession \"waiting\" has no catalog yet; `kubectl describe agentsession waiting -n agents`",
-		"github":         "catalog in ConfigMap github-mcp-tools: malformed catalog document",
+		"refused": "MCPServer \"refused\" has no catalog yet (ConnectFailed: it was refused; check that it runs); " +
+			"`mooring why refused -n agents` tells more",
+		"late": "AgentSession \"late\" has no catalog yet (AwaitingServers: waiting for the first answer of agents/slow); " +
+			"`kubectl describe agentsession late -n agents` tells more",
+		"pod/github": "no kind \"pod\"; use one of session, server",
+		"github":     "catalog in ConfigMap github-mcp-tools: malformed catalog document",
 	} {
 		t.Run(line, func(t *testing.T) {
 			out, err := execute(t, agents.Tools(with(t, objects...)), line)
@@ -219,4 +252,63 @@ func TestReloadWaitsForTheEcho(t *testing.T) {
 	g.Expect(out).To(Equal("coder: 7 tools of 3/4 servers, revision 0123456789ab\n"))
 	_, err = execute(t, agents.Reload(c), "none")
 	g.Expect(err).To(MatchError("no AgentSession \"none\" in namespace \"agents\"; `mooring get sessions -A` lists all"))
+}
+
+// While nothing comes of it, what is known of the session is told, and the request stands.
+func TestReloadWithoutAnOutcome(t *testing.T) {
+	g := NewWithT(t)
+	object := builder.AgentSession("coder").Namespace("agents").Obj()
+	object.Status.Conditions = notReady("AwaitingServers", "waiting for the first answer of agents/slow")
+	object.Status.Summary = "0/1"
+	object.Status.Servers = []v1alpha1.SessionServerStatus{{Name: "slow", Namespace: "agents", State: "Connecting"}}
+	out, errOut, err := executeAs(t, "kubectl mooring", agents.Reload(with(t, object)), "coder", "--timeout", "100ms")
+	g.Expect(err).To(MatchError("no outcome in time; the request stands, and --timeout waits longer"))
+	g.Expect(errOut).To(Equal("reloading coder ...\n"))
+	g.Expect(out).To(MatchRegexp(`^AgentSession coder in namespace agents is not ready; it is being worked on ` +
+		`\(AwaitingServers\)\.
+  Because   waiting for the first answer of agents/slow
+  Since     2026-05-04 12:00:00 UTC \(\w+ ago\)
+  Servers   0/1 can be used
+            slow: connecting \(kubectl mooring why slow -n agents\)
+  Next      the catalog is published once each server has answered, after 30s at most
+  Tools     none are published
+$`))
+}
+
+// What was deleted meanwhile has nothing to tell.
+func TestReloadOfWhatIsDeleted(t *testing.T) {
+	g := NewWithT(t)
+	c := with(t, builder.AgentSession("coder").Namespace("agents").Obj())
+	c.WithWatch = interceptor.NewClient(c.WithWatch, interceptor.Funcs{
+		Watch: func(
+			context.Context, client.WithWatch, client.ObjectList, ...client.ListOption,
+		) (watch.Interface, error) {
+			fed := watch.NewFakeWithChanSize(1, false)
+			fed.Delete(builder.AgentSession("coder").Namespace("agents").Obj())
+			return fed, nil
+		},
+	})
+	out, err := execute(t, agents.Reload(c), "coder")
+	g.Expect(err).To(MatchError("outcome: it was deleted"))
+	g.Expect(out).To(BeEmpty())
+}
+
+// Without a manager, what is published is what was last known: that is said beside the output, not in it.
+func TestWithoutAManager(t *testing.T) {
+	g := NewWithT(t)
+	c := with(t, server(t, catalog.ServerDocument{Catalog: parsed(search)})...)
+	stopped := metav1.NewMicroTime(time.Now().Add(-time.Hour))
+	c.WithWatch = interceptor.NewClient(c.WithWatch, interceptor.Funcs{
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+			list.(*coordinationv1.LeaseList).Items = []coordinationv1.Lease{{
+				ObjectMeta: metav1.ObjectMeta{Name: presence.Elected}, Spec: coordinationv1.LeaseSpec{RenewTime: &stopped},
+			}}
+			return nil
+		},
+	})
+	out, errOut, err := executeAs(t, "mooring", agents.Tools(c), "github", "-o", "json")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(json.Valid([]byte(out))).To(BeTrue())
+	g.Expect(errOut).To(MatchRegexp(
+		`^No manager has been running since .* UTC \(60m ago\): ` + explain.LastKnown + `\.\n$`))
 }

@@ -1,7 +1,9 @@
 package agents
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -10,6 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // Cluster is how a command finds its cluster and namespace.
@@ -33,6 +38,22 @@ func find(cmd *cobra.Command, cluster Cluster, name string) (*place, error) {
 		return nil, err
 	}
 	return &place{WithWatch: c, cmd: cmd, ObjectKey: client.ObjectKey{Namespace: namespace, Name: name}}, nil
+}
+
+// program is what Mooring's command line is called here.
+func (p *place) program() string { return usage.Program(p.cmd) }
+
+// view is how things are looked at now.
+func (p *place) view(ctx context.Context) explain.View {
+	now := time.Now()
+	return explain.View{Now: now, Program: p.program(), Manager: presence.Look(ctx, p, now)}
+}
+
+// note tells on standard error when no manager runs, and what that means.
+func (p *place) note(means string) {
+	if note := p.view(p.cmd.Context()).Note(means); note != "" {
+		_, _ = fmt.Fprintln(p.cmd.ErrOrStderr(), note)
+	}
 }
 
 // server reads the MCPServer of the name; nil when there is none.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // Diff returns the command "diff".
@@ -18,12 +20,13 @@ func Diff(cluster Cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff SERVER",
 		Short: "Show what of a pinned server's tools is not as it was approved, tool by tool",
-		Args:  cobra.ExactArgs(1),
+		Args:  usage.Args("SERVER"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			at, err := find(cmd, cluster, arguments[0])
 			if err != nil {
 				return err
 			}
+			at.note(explain.LastKnown)
 			return at.diff(cmd.OutOrStdout())
 		},
 	}
@@ -38,9 +41,9 @@ func (p *place) diff(out io.Writer) error {
 	}
 	switch {
 	case server == nil:
-		return fmt.Errorf("no MCPServer %q in namespace %q; `mooring get -A` lists all", p.Name, p.Namespace)
+		return fmt.Errorf("no MCPServer %q in namespace %q; `%s get -A` lists all", p.Name, p.Namespace, p.program())
 	case server.Status.Catalog == nil || server.Status.Catalog.ConfigMap == "":
-		return fmt.Errorf("MCPServer %q has no catalog yet; `mooring why %s -n %s` tells why", p.Name, p.Name, p.Namespace)
+		return p.unlisted(server)
 	}
 	object, err := p.configMap(server.Status.Catalog.ConfigMap)
 	if err != nil {

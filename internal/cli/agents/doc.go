@@ -1,5 +1,7 @@
 // Package agents holds the commands about what agents are offered: tools shows a catalog, diff shows what of it is no
 // longer as it was approved, reload asks for it anew.
 //
+// When no manager runs, they say so on standard error: what is published is then what was last known.
+//
 // They read what Mooring published, the ConfigMaps, and prove its digests: what they print is what agents get.
 package agents

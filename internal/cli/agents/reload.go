@@ -10,6 +10,8 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/await"
+	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // Reload returns the command "reload".
@@ -18,7 +20,7 @@ func Reload(cluster Cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reload SESSION",
 		Short: "Have an agent session's servers listed anew and its catalog published again",
-		Args:  cobra.ExactArgs(1),
+		Args:  usage.Args("SESSION"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			at, err := find(cmd, cluster, arguments[0])
 			if err != nil {
@@ -41,8 +43,10 @@ func (p *place) reload(ctx context.Context) error {
 		return err
 	}
 	if session == nil {
-		return fmt.Errorf("no AgentSession %q in namespace %q; `mooring get sessions -A` lists all", p.Name, p.Namespace)
+		return fmt.Errorf("no AgentSession %q in namespace %q; `%s get sessions -A` lists all",
+			p.Name, p.Namespace, p.program())
 	}
+	p.note(explain.Unheeded)
 	before := session.DeepCopy()
 	value := time.Now().UTC().Format(time.RFC3339Nano)
 	if session.Annotations == nil {
@@ -56,8 +60,14 @@ func (p *place) reload(ctx context.Context) error {
 	after, err := await.For(ctx, p.WithWatch, &v1alpha1.AgentSessionList{}, p.ObjectKey,
 		func(s *v1alpha1.AgentSession) bool { return s.Status.LastHandledReloadAt == value })
 	if err != nil {
-		return fmt.Errorf("no outcome: %w; `kubectl describe agentsession %s -n %s` tells where it stands",
-			err, p.Name, p.Namespace)
+		late, outcome := await.Outcome(err)
+		if after == nil { // it was not seen since
+			after = session
+		}
+		if late {
+			_, _ = fmt.Fprint(p.cmd.OutOrStdout(), explain.Session(after, p.view(context.WithoutCancel(ctx))))
+		}
+		return outcome
 	}
 	return p.tell(after)
 }

@@ -4,15 +4,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/catalog/render"
+	"github.com/mooring-dev/mooring/internal/cli/explain"
 	"github.com/mooring-dev/mooring/internal/cli/table"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // forms are the values of --output.
@@ -27,13 +32,17 @@ func Tools(cluster Cluster) *cobra.Command {
 		Long: `Shows the published catalog of an agent session, under the names that agents see, or of a server, under its own
 names. Where both have the name, the agent session is shown; "server/NAME" and "session/NAME" say which.`,
 		Example: "  mooring tools coder -n agents\n  mooring tools server/github -o openai",
-		Args:    cobra.ExactArgs(1),
+		Args:    usage.Args("SESSION|SERVER"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			kind, name := split(arguments[0])
+			if err := check(cmd, kind, form); err != nil {
+				return err
+			}
 			at, err := find(cmd, cluster, name)
 			if err != nil {
 				return err
 			}
+			at.note(explain.LastKnown)
 			offered, err := at.offered(kind)
 			if err != nil {
 				return err
@@ -53,6 +62,18 @@ func split(argument string) (kind, name string) {
 		return "", argument
 	}
 	return kind, name
+}
+
+// check refuses words that are none of ours.
+func check(cmd *cobra.Command, kind, form string) error {
+	switch {
+	case kind != "" && kind != "session" && kind != "server":
+		return usage.Errorf(cmd, "no kind %q; use one of session, server", kind)
+	case !slices.Contains(forms, form):
+		return usage.Errorf(cmd, "no output form %q; use one of %s", form, strings.Join(forms, ", "))
+	default:
+		return nil
+	}
 }
 
 // shown is a catalog as it is to be printed: one tool object and one row for each tool.
@@ -84,15 +105,15 @@ func (p *place) offered(kind string) (*shown, error) {
 			return p.serverCatalog(server)
 		}
 	}
-	return nil, fmt.Errorf("no %s %q in namespace %q; `mooring get sessions -A` and `mooring get servers -A` list all",
+	return nil, fmt.Errorf("no %s %q in namespace %q; `%[4]s get sessions -A` and `%[4]s get servers -A` list all",
 		map[string]string{"": "AgentSession or MCPServer", "session": "AgentSession", "server": "MCPServer"}[kind],
-		p.Name, p.Namespace)
+		p.Name, p.Namespace, p.program())
 }
 
 func (p *place) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) {
 	if session.Status.Catalog == nil || session.Status.Catalog.ConfigMap == "" {
-		return nil, fmt.Errorf("AgentSession %q has no catalog yet; `kubectl describe agentsession %s -n %s` tells why",
-			p.Name, p.Name, p.Namespace)
+		return nil, fmt.Errorf("AgentSession %q has no catalog yet%s; `kubectl describe agentsession %s -n %s` tells more",
+			p.Name, reason(session.Status.Conditions), p.Name, p.Namespace)
 	}
 	object, err := p.configMap(session.Status.Catalog.ConfigMap)
 	if err != nil {
@@ -117,8 +138,7 @@ func (p *place) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) {
 
 func (p *place) serverCatalog(server *v1alpha1.MCPServer) (*shown, error) {
 	if server.Status.Catalog == nil || server.Status.Catalog.ConfigMap == "" {
-		return nil, fmt.Errorf("MCPServer %q has no catalog yet; `mooring why %s -n %s` tells why",
-			p.Name, p.Name, p.Namespace)
+		return nil, p.unlisted(server)
 	}
 	object, err := p.configMap(server.Status.Catalog.ConfigMap)
 	if err != nil {
@@ -135,6 +155,21 @@ func (p *place) serverCatalog(server *v1alpha1.MCPServer) (*shown, error) {
 	}
 	out.document, err = json.Marshal(out.tools)
 	return out, err
+}
+
+// unlisted says that a server has no catalog, and what it says of itself.
+func (p *place) unlisted(server *v1alpha1.MCPServer) error {
+	return fmt.Errorf("MCPServer %q has no catalog yet%s; `%s why %s -n %s` tells more",
+		p.Name, reason(server.Status.Conditions), p.program(), p.Name, p.Namespace)
+}
+
+// reason is what Ready says, in parentheses, until it is True.
+func reason(conditions []metav1.Condition) string {
+	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Status == metav1.ConditionTrue {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %s)", ready.Reason, ready.Message)
 }
 
 // describe is the first line of a tool's description, shortened.
@@ -174,8 +209,6 @@ func (s *shown) print(out io.Writer, form string) error {
 			return err
 		}
 		text = string(rendered)
-	default:
-		return fmt.Errorf("no output form %q; use one of %s", form, strings.Join(forms, ", "))
 	}
 	_, err := fmt.Fprintln(out, strings.TrimRight(text, "\n"))
 	return err

@@ -16,33 +16,57 @@ var (
 	ErrEnded   = errors.New("the watch ended; try again")
 )
 
+// Outcome is the error of For about something that was asked for, in a person's words. Late tells that time ran out, so
+// that what was seen last is worth telling.
+func Outcome(err error) (late bool, outcome error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return true, errors.New("no outcome in time; the request stands, and --timeout waits longer")
+	}
+	return false, fmt.Errorf("outcome: %w", err)
+}
+
 // For watches the object of key, which is of list's kind, until wanted approves of it, and returns it so. What stands
-// there already counts. Its errors are ErrDeleted, ErrEnded, the context's, or the API server's.
+// there already counts. Its errors are ErrDeleted, ErrEnded, the context's, or the API server's; with one of them comes
+// the object as it was seen last, its zero value if it never was.
 func For[T client.Object](
 	ctx context.Context, c client.WithWatch, list client.ObjectList, key client.ObjectKey, wanted func(T) bool,
 ) (T, error) {
-	var none T
+	var last T
 	watcher, err := c.Watch(ctx, list, client.InNamespace(key.Namespace),
 		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", key.Name)})
 	if err != nil {
-		return none, fmt.Errorf("watch: %w", err)
+		return last, fmt.Errorf("watch: %w", err)
 	}
 	defer watcher.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return none, ctx.Err()
+			return last, ctx.Err()
 		case event, open := <-watcher.ResultChan():
-			switch seen, ok := event.Object.(T); {
-			case ctx.Err() != nil:
-				return none, ctx.Err()
-			case !open || event.Type == watch.Error:
-				return none, ErrEnded
-			case event.Type == watch.Deleted:
-				return none, ErrDeleted
-			case ok && wanted(seen):
+			seen, ok := event.Object.(T)
+			if ok {
+				last = seen
+			}
+			if err := cause(ctx, event, open); err != nil {
+				return last, err
+			}
+			if ok && wanted(seen) {
 				return seen, nil
 			}
 		}
+	}
+}
+
+// cause is why no more is watched after an event; nil when it goes on.
+func cause(ctx context.Context, event watch.Event, open bool) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !open || event.Type == watch.Error:
+		return ErrEnded
+	case event.Type == watch.Deleted:
+		return ErrDeleted
+	default:
+		return nil
 	}
 }

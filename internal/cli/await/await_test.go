@@ -43,11 +43,16 @@ func TestFor(t *testing.T) {
 	for name, test := range map[string]struct {
 		events []watch.Event
 		want   error
+		last   string
 	}{
-		"what stands there counts": {[]watch.Event{{Type: watch.Added, Object: object("done")}}, nil},
-		"a change is waited for":   {[]watch.Event{added, {Type: watch.Modified, Object: object("done")}}, nil},
-		"deleted":                  {[]watch.Event{added, {Type: watch.Deleted, Object: object("done")}}, await.ErrDeleted},
-		"the watch fails":          {[]watch.Event{added, {Type: watch.Error, Object: &metav1.Status{}}}, await.ErrEnded},
+		"what stands there counts": {events: []watch.Event{{Type: watch.Added, Object: object("done")}}},
+		"a change is waited for":   {events: []watch.Event{added, {Type: watch.Modified, Object: object("done")}}},
+		"deleted": {
+			[]watch.Event{added, {Type: watch.Deleted, Object: object("last")}}, await.ErrDeleted, "last",
+		},
+		"the watch fails": {
+			[]watch.Event{added, {Type: watch.Error, Object: &metav1.Status{}}}, await.ErrEnded, "first",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -55,6 +60,7 @@ func TestFor(t *testing.T) {
 				client.ObjectKey{Namespace: "n", Name: "o"}, isDone)
 			if test.want != nil {
 				g.Expect(err).To(MatchError(test.want))
+				g.Expect(got.Data["k"]).To(Equal(test.last), "as it was seen last")
 				return
 			}
 			g.Expect(err).NotTo(HaveOccurred())
@@ -67,6 +73,19 @@ func TestForEndsWithItsContext(t *testing.T) {
 	g := NewWithT(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := await.For(ctx, watching(t), &corev1.ConfigMapList{}, client.ObjectKey{Name: "o"}, isDone)
+	seen, err := await.For(ctx, watching(t), &corev1.ConfigMapList{}, client.ObjectKey{Name: "o"}, isDone)
 	g.Expect(errors.Is(err, context.Canceled)).To(BeTrue())
+	g.Expect(seen).To(BeNil(), "it was not seen")
+}
+
+func TestOutcome(t *testing.T) {
+	g := NewWithT(t)
+	late, err := await.Outcome(context.DeadlineExceeded)
+	g.Expect(err).To(MatchError("no outcome in time; the request stands, and --timeout waits longer"))
+	g.Expect(late).To(BeTrue())
+	for _, ends := range []error{context.Canceled, await.ErrDeleted} {
+		late, err = await.Outcome(ends)
+		g.Expect(err).To(MatchError(ends))
+		g.Expect(late).To(BeFalse())
+	}
 }

@@ -21,11 +21,16 @@ func (e *explanation) advice(ready *metav1.Condition) string {
 		return ""
 	}
 	var out []string
-	if _, next, found := strings.Cut(ready.Message, "; "); found {
+	_, next, found := strings.Cut(ready.Message, "; ")
+	if found && ready.Reason != v1alpha1.ReasonRateLimited { // its message tells what we do, which is told anyway
 		out = append(out, next)
 	}
-	if session := e.server.Status.Session; session != nil && session.State != v1alpha1.SessionConnected {
-		out = append(out, fmt.Sprintf("try at once: mooring reconnect %s -n %s", e.server.Name, e.server.Namespace))
+	session := e.server.Status.Session
+	switch {
+	case e.Manager.Missing():
+		out = append(out, managerPods)
+	case session != nil && session.State != v1alpha1.SessionConnected && session.State != v1alpha1.SessionConnecting:
+		out = append(out, fmt.Sprintf("try at once: %s reconnect %s -n %s", e.Program, e.server.Name, e.server.Namespace))
 	}
 	return strings.Join(out, "\n")
 }

@@ -3,26 +3,22 @@ package explain
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 )
 
-// line is one labelled part of an explanation.
-type line struct{ label, text string }
-
-// Server explains an MCPServer as of now, in lines of plain text.
-func Server(server *v1alpha1.MCPServer, now time.Time) string {
-	e := &explanation{server: server, now: now}
+// Server explains an MCPServer, in lines of plain text.
+func Server(server *v1alpha1.MCPServer, view View) string {
+	e := &explanation{server: server, page: page{View: view}}
 	ready := meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionReady)
+	name := fmt.Sprintf("MCPServer %s in namespace %s", server.Name, server.Namespace)
 	if ready == nil || server.Status.ObservedGeneration < server.Generation {
-		return e.unseen(ready)
+		return e.unseen(name, ready)
 	}
-	e.headline(ready)
+	e.headline(name, ready, e.stalled())
 	e.because(ready)
 	e.since(ready)
 	e.say("Session", e.session())
@@ -36,58 +32,8 @@ func Server(server *v1alpha1.MCPServer, now time.Time) string {
 
 // explanation gathers the lines about one server.
 type explanation struct {
+	page
 	server *v1alpha1.MCPServer
-	now    time.Time
-	head   string
-	lines  []line
-}
-
-// say adds a line, unless there is nothing to say.
-func (e *explanation) say(label, text string) {
-	if text != "" {
-		e.lines = append(e.lines, line{label, text})
-	}
-}
-
-// String puts the labels in one column and the texts in another.
-func (e *explanation) String() string {
-	var out strings.Builder
-	out.WriteString(e.head + "\n")
-	for _, l := range e.lines {
-		text := strings.ReplaceAll(l.text, "\n", "\n"+strings.Repeat(" ", 12))
-		fmt.Fprintf(&out, "  %-9s %s\n", l.label, text)
-	}
-	return out.String()
-}
-
-// unseen is what there is to say before the manager has acted on the declaration.
-func (e *explanation) unseen(ready *metav1.Condition) string {
-	e.head = fmt.Sprintf("%s is not judged yet.", e.name())
-	if ready != nil {
-		e.head = fmt.Sprintf("%s was changed, and the change is not judged yet.", e.name())
-	}
-	e.say("You can", "check that the manager runs: kubectl get pods -A -l app.kubernetes.io/name=mooring")
-	return e.String()
-}
-
-func (e *explanation) name() string {
-	return fmt.Sprintf("MCPServer %s in namespace %s", e.server.Name, e.server.Namespace)
-}
-
-func (e *explanation) headline(ready *metav1.Condition) {
-	what := "is ready"
-	switch {
-	case ready.Status == metav1.ConditionTrue && ready.Reason == v1alpha1.ReasonDisabled:
-		what = "is disabled"
-	case meta.IsStatusConditionTrue(e.server.Status.Conditions, v1alpha1.ConditionStalled):
-		what = "is not ready, and waiting will not help"
-	case ready.Status != metav1.ConditionTrue:
-		what = "is not ready; it is being worked on"
-	}
-	if ready.Status != metav1.ConditionTrue {
-		what += " (" + ready.Reason + ")"
-	}
-	e.head = fmt.Sprintf("%s %s.", e.name(), what)
 }
 
 // because tells what went wrong, without the advice that follows it in the message. A server that is ready needs none,
@@ -98,8 +44,7 @@ func (e *explanation) because(ready *metav1.Condition) {
 		e.say("Because", what)
 		return
 	}
-	published := meta.FindStatusCondition(e.server.Status.Conditions, v1alpha1.ConditionCatalogPublished)
-	if published != nil && published.Status == metav1.ConditionFalse {
+	if published := e.published(); published != nil && published.Status == metav1.ConditionFalse {
 		e.say("But", published.Message)
 	}
 }
@@ -113,12 +58,7 @@ func (e *explanation) since(ready *metav1.Condition) {
 	e.say("Since", e.moment(at.Time))
 }
 
-// moment tells a time and how far it is away.
-func (e *explanation) moment(at time.Time) string {
-	if distance := e.now.Sub(at); distance >= 0 {
-		return fmt.Sprintf("%s (%s ago)", stamp(at), duration.HumanDuration(distance))
-	}
-	return fmt.Sprintf("%s (in %s)", stamp(at), duration.HumanDuration(at.Sub(e.now)))
+// published is the condition about the catalog; nil before it is set.
+func (e *explanation) published() *metav1.Condition {
+	return meta.FindStatusCondition(e.server.Status.Conditions, v1alpha1.ConditionCatalogPublished)
 }
-
-func stamp(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }

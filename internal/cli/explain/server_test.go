@@ -13,6 +13,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/presence"
 	"github.com/mooring-dev/mooring/test/builder"
 )
 
@@ -55,6 +56,14 @@ func failing(s *v1alpha1.MCPServer, state, phase string) *v1alpha1.SessionStatus
 	return s.Status.Session
 }
 
+// listing is a server that is connected and of which no tools are published, for the reason given.
+func listing(status metav1.ConditionStatus, reason, message string) *v1alpha1.MCPServer {
+	s := server(status, reason, message)
+	say(s, v1alpha1.ConditionCatalogPublished, status, reason, message)
+	s.Status.Session = &v1alpha1.SessionStatus{State: v1alpha1.SessionConnected}
+	return s
+}
+
 func TestServer(t *testing.T) {
 	cases := map[string]func() *v1alpha1.MCPServer{
 		"connected": func() *v1alpha1.MCPServer {
@@ -73,6 +82,35 @@ func TestServer(t *testing.T) {
 			s.Status.Warnings = []v1alpha1.Warning{{Type: "ToolTooLarge", Tool: "dump", Message: "300 KiB, withheld"}}
 			s.Status.WarningCount = ptr.To[int32](7)
 			return s
+		},
+		"connecting": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionUnknown, v1alpha1.ReasonConnecting, "connecting to https://mcp.example.com/mcp")
+			s.Status.Session = &v1alpha1.SessionStatus{State: v1alpha1.SessionConnecting}
+			return s
+		},
+		"unlisted": func() *v1alpha1.MCPServer {
+			return listing(metav1.ConditionFalse, v1alpha1.ReasonListToolsTimeout,
+				"https://mcp.example.com/mcp did not list its tools in time; check that the server answers tools/list")
+		},
+		"awaiting-the-list": func() *v1alpha1.MCPServer {
+			return listing(metav1.ConditionUnknown, v1alpha1.ReasonAwaitingConnection,
+				"the tools are listed once the server is connected")
+		},
+		"empty": func() *v1alpha1.MCPServer {
+			return listing(metav1.ConditionFalse, v1alpha1.ReasonEmptyCatalog,
+				"the server listed no tools; it is asked again before that is believed")
+		},
+		"too-large": func() *v1alpha1.MCPServer {
+			return listing(metav1.ConditionFalse, v1alpha1.ReasonCatalogTooLarge,
+				"the server's tools do not fit into a ConfigMap (900 KiB compressed); have the server offer fewer")
+		},
+		"name-conflict": func() *v1alpha1.MCPServer {
+			return listing(metav1.ConditionFalse, v1alpha1.ReasonNameConflict,
+				`ConfigMap "github-mcp-tools" exists and does not belong to this MCPServer; rename one of them`)
+		},
+		"access-denied": func() *v1alpha1.MCPServer {
+			return server(metav1.ConditionFalse, v1alpha1.ReasonSecretAccessDenied,
+				`not permitted to read secrets in namespace "agents"; an administrator can permit it by: kubectl create ...`)
 		},
 		"waiting": func() *v1alpha1.MCPServer {
 			s := server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused)
@@ -153,15 +191,49 @@ func TestServer(t *testing.T) {
 	}
 	for name, object := range cases {
 		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			got := explain.Server(object(), now)
-			file := filepath.Join("testdata", name+".txt")
-			if *update {
-				g.Expect(os.WriteFile(file, []byte(got), 0o600)).To(Succeed())
-			}
-			want, err := os.ReadFile(file)
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(got).To(Equal(string(want)))
+			golden(t, name, explain.Server(object(), explain.View{Now: now, Program: "mooring"}))
 		})
 	}
+}
+
+// Without a manager nothing goes on, and everything that status tells may be over.
+func TestServerWithoutAManager(t *testing.T) {
+	stopped := presence.Report{State: presence.Stopped, Since: now.Add(-time.Hour)}
+	quarantined := server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused)
+	failing(quarantined, v1alpha1.SessionQuarantined, "connect").QuarantinedUntil = ago(-42 * time.Second)
+	published(quarantined)
+	unseen := builder.MCPServer("github").Namespace("agents").Generation(1).Obj()
+	for name, test := range map[string]struct {
+		server  *v1alpha1.MCPServer
+		manager presence.Report
+	}{
+		"stopped":     {quarantined, stopped},
+		"stopped-new": {unseen, stopped},
+		"absent":      {quarantined, presence.Report{State: presence.Absent}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name, explain.Server(test.server, explain.View{Now: now, Program: "mooring", Manager: test.manager}))
+		})
+	}
+}
+
+// What is to be run is called as the program is called here.
+func TestServerForAKubectlPlugin(t *testing.T) {
+	s := server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused)
+	failing(s, v1alpha1.SessionWaiting, "connect")
+	text := explain.Server(s, explain.View{Now: now, Program: "kubectl mooring"})
+	NewWithT(t).Expect(text).To(HaveSuffix("try at once: kubectl mooring reconnect github -n agents\n"))
+}
+
+// golden compares with a file that a person has read.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	g := NewWithT(t)
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		g.Expect(os.WriteFile(file, []byte(got), 0o600)).To(Succeed())
+	}
+	want, err := os.ReadFile(file)
+	g.Expect(err).NotTo(HaveOccurred(), "run with -update to write it")
+	g.Expect(got).To(Equal(string(want)))
 }

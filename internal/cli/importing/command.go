@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/internal/importer"
 	"github.com/mooring-dev/mooring/internal/importer/manifest"
 )
@@ -37,7 +38,7 @@ func New() *cobra.Command {
 		Example: "  mooring import .mcp.json -n agents | kubectl apply -f -\n" +
 			"  mooring import .vscode/mcp.json --secrets placeholder > servers.yaml\n" +
 			"  mooring import server.json --name weather -o json",
-		Args: cobra.ExactArgs(1),
+		Args: usage.Args("FILE|-"),
 		RunE: func(cmd *cobra.Command, arguments []string) error { return f.run(cmd, arguments[0]) },
 	}
 	set := cmd.Flags()
@@ -53,7 +54,7 @@ func New() *cobra.Command {
 
 func (f *flags) run(cmd *cobra.Command, file string) error {
 	if err := f.check(); err != nil {
-		return err
+		return usage.Of(cmd, err)
 	}
 	name, text, err := read(cmd.InOrStdin(), file)
 	if err != nil {

@@ -147,7 +147,7 @@ func TestFailures(t *testing.T) {
 		{"level", two, []string{"-", "--level", "x"}, `--level "x": not one of Project, User`, ""},
 		{"provider", two, []string{"-", "--provider", "a\nb"},
 			"--provider: at most 64 letters, digits, spaces and . _ / @ -, with a letter or digit in front", ""},
-		{"no argument", "", nil, "accepts 1 arg(s), received 0", ""},
+		{"no argument", "", nil, "missing argument: FILE|-", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)

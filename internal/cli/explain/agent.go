@@ -1,0 +1,119 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/utils/ptr"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+)
+
+const (
+	// mostServers is how many servers that cannot be used are told of.
+	mostServers = 5
+	// longestWait is how long a server that has no tools stored is waited for.
+	longestWait = 30 * time.Second
+)
+
+// inWords are the states that are two words.
+var inWords = map[string]string{v1alpha1.ServerNotFound: "not found", v1alpha1.ServerNotPermitted: "not permitted"}
+
+// Session explains an AgentSession, in lines of plain text.
+func Session(session *v1alpha1.AgentSession, view View) string {
+	p := &page{View: view}
+	ready := meta.FindStatusCondition(session.Status.Conditions, v1alpha1.ConditionReady)
+	name := fmt.Sprintf("AgentSession %s in namespace %s", session.Name, session.Namespace)
+	if ready == nil || session.Status.ObservedGeneration < session.Generation {
+		return p.unseen(name, ready)
+	}
+	p.headline(name, ready, stalledSession(session))
+	what, advice, _ := strings.Cut(ready.Message, "; ")
+	if ready.Status != metav1.ConditionTrue {
+		p.say("Because", what)
+	}
+	p.say("Since", p.moment(ready.LastTransitionTime.Time))
+	p.say("Servers", p.servers(session))
+	p.say("Next", p.nextOf(session, ready))
+	p.say("Tools", offered(session.Status.Catalog))
+	switch {
+	case p.Manager.Missing():
+		p.say("You can", managerPods)
+	case ready.Status != metav1.ConditionTrue && !strings.HasPrefix(advice, "status.servers"): // those stand above
+		p.say("You can", advice)
+	}
+	return p.String()
+}
+
+func stalledSession(session *v1alpha1.AgentSession) bool {
+	return meta.IsStatusConditionTrue(session.Status.Conditions, v1alpha1.ConditionStalled)
+}
+
+// nextOf tells what happens by itself and when.
+func (p *page) nextOf(session *v1alpha1.AgentSession, ready *metav1.Condition) string {
+	switch {
+	case p.Manager.Missing():
+		return awaitsManager
+	case ready.Status == metav1.ConditionTrue:
+		return ""
+	case stalledSession(session):
+		return "nothing, until the cause is mended"
+	case ready.Reason == v1alpha1.ReasonAwaitingServers:
+		return fmt.Sprintf("the catalog is published once each server has answered, after %s at most",
+			duration.HumanDuration(longestWait))
+	default:
+		return "it goes on by itself as soon as its servers can be used"
+	}
+}
+
+// servers tells how many can be used, and what keeps the first few others.
+func (p *page) servers(session *v1alpha1.AgentSession) string {
+	var out []string
+	if session.Status.Summary != "" {
+		out = append(out, session.Status.Summary+" can be used")
+	}
+	more := 0
+	for i := range session.Status.Servers {
+		server := &session.Status.Servers[i]
+		if server.State == v1alpha1.ServerConnected && server.Message == "" || server.State == v1alpha1.ServerFiltered {
+			continue
+		}
+		if len(out) > mostServers {
+			more++
+			continue
+		}
+		out = append(out, p.server(server))
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, "\n")
+}
+
+func (p *page) server(server *v1alpha1.SessionServerStatus) string {
+	state, absent := inWords[server.State]
+	if !absent {
+		state = strings.ToLower(server.State)
+	}
+	text := fmt.Sprintf("%s: %s", server.Name, state)
+	if what, _, _ := strings.Cut(server.Message, "; "); what != "" {
+		text += ", " + what
+	}
+	if absent { // there is nothing to look into
+		return text
+	}
+	return fmt.Sprintf("%s (%s why %s -n %s)", text, p.Program, server.Name, server.Namespace)
+}
+
+// offered tells what the agent has.
+func offered(catalog *v1alpha1.SessionCatalogStatus) string {
+	if catalog == nil || catalog.ConfigMap == "" {
+		return "none are published"
+	}
+	return fmt.Sprintf("%d in ConfigMap %s, revision %s",
+		ptr.Deref(catalog.ToolCount, 0), catalog.ConfigMap, catalog.Revision)
+}

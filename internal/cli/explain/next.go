@@ -1,0 +1,110 @@
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+)
+
+// What the product keeps to.
+const (
+	// refusedProbe is the least time between two probes of a server that refused.
+	refusedProbe = 30 * time.Minute
+	// accessAsked is how often the right to read references of a namespace is asked for again.
+	accessAsked = 30 * time.Second
+	// emptyBelieved is how long a first list without tools is doubted.
+	emptyBelieved = 75 * time.Second
+)
+
+// next tells what happens by itself and when.
+func (e *explanation) next(ready *metav1.Condition) string {
+	session := e.server.Status.Session
+	switch {
+	case ready.Reason == v1alpha1.ReasonDisabled:
+		return "nothing, until spec.disabled is removed"
+	case e.Manager.Missing():
+		return awaitsManager
+	case session == nil:
+		return e.acceptance(ready)
+	case session.State == v1alpha1.SessionQuarantined && session.QuarantinedUntil != nil:
+		return fmt.Sprintf("one probe at %s; an answer ends the quarantine", e.moment(session.QuarantinedUntil.Time))
+	case session.State == v1alpha1.SessionRetired:
+		return e.probe(session)
+	case session.State == v1alpha1.SessionWaiting:
+		return e.attempt(session)
+	case session.State == v1alpha1.SessionConnecting:
+		longest := e.server.Spec.ConnectTimeout() + e.server.Spec.ListTimeout()
+		return fmt.Sprintf("the attempt ends within %s", duration.HumanDuration(longest))
+	default:
+		return e.listing(ready)
+	}
+}
+
+// acceptance tells what a declaration waits for.
+func (e *explanation) acceptance(ready *metav1.Condition) string {
+	switch {
+	case e.stalled():
+		return "nothing, until the cause is mended"
+	case ready.Reason == v1alpha1.ReasonSecretAccessDenied:
+		return fmt.Sprintf("access is asked for again every %s, also after a reconnect; it goes on by itself once granted",
+			duration.HumanDuration(accessAsked))
+	default:
+		return "it goes on by itself as soon as what is missing is there"
+	}
+}
+
+// listing tells what a server that is connected waits for; nothing when all is well.
+func (e *explanation) listing(ready *metav1.Condition) string {
+	published := e.published()
+	switch {
+	case ready.Reason == v1alpha1.ReasonCallsFailing:
+		return "it is ready again once a call is answered"
+	case published == nil || published.Status == metav1.ConditionTrue:
+		return ""
+	}
+	switch published.Reason {
+	case v1alpha1.ReasonAwaitingConnection:
+		return fmt.Sprintf("its tools are listed, within %s", duration.HumanDuration(e.server.Spec.ListTimeout()))
+	case v1alpha1.ReasonListToolsFailed, v1alpha1.ReasonListToolsTimeout:
+		return "its tools are listed again within seconds, and less and less often if that fails, too"
+	case v1alpha1.ReasonEmptyCatalog:
+		return fmt.Sprintf("its tools are listed again several times; after %s without any, that is believed",
+			duration.HumanDuration(emptyBelieved))
+	case v1alpha1.ReasonCatalogTooLarge:
+		return "its tools are listed again when it tells of a change, at least every " +
+			duration.HumanDuration(e.server.Spec.RefreshInterval())
+	default:
+		return "it goes on by itself as soon as the cause is mended"
+	}
+}
+
+// attempt tells when a server that failed is tried again.
+func (e *explanation) attempt(session *v1alpha1.SessionStatus) string {
+	reason := ""
+	if session.LastFailure != nil {
+		reason = session.LastFailure.Reason
+	}
+	switch reason {
+	case v1alpha1.ReasonRateLimited:
+		return "tried again when the server allows it, within an hour at most"
+	case v1alpha1.ReasonSessionFlapping:
+		return "tried again after a pause, as the server keeps forgetting the session"
+	}
+	return fmt.Sprintf("tried again within seconds; after %d failures in a row it is left alone for a while",
+		e.server.Spec.Attempts())
+}
+
+func (e *explanation) probe(session *v1alpha1.SessionStatus) string {
+	interval := e.server.Spec.ProbeInterval()
+	if interval == 0 {
+		return "nothing: spec.recovery.probeInterval is 0s"
+	}
+	if session.Retirement == v1alpha1.RetirementRefused {
+		interval = max(interval, refusedProbe)
+	}
+	return fmt.Sprintf("one probe about every %s; an answer brings it back", duration.HumanDuration(interval))
+}

@@ -1,0 +1,119 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/presence"
+)
+
+// View is from where an object is looked at.
+type View struct {
+	Now time.Time
+	// Program is what Mooring's command line is called here, such as "kubectl mooring".
+	Program string
+	// Manager is what is known of the manager, without which status is only what was last known.
+	Manager presence.Report
+}
+
+// What it means to a reader that no manager runs.
+const (
+	LastKnown = "what follows is what was last known"
+	Unheeded  = "the request stands until one runs"
+)
+
+// Note says that no manager runs, and what that means; it is empty unless that is known.
+func (v View) Note(means string) string {
+	switch v.Manager.State {
+	case presence.Stopped:
+		return fmt.Sprintf("No manager has been running since %s: %s.", v.moment(v.Manager.Since), means)
+	case presence.Absent:
+		return fmt.Sprintf("No manager is running (none holds a Lease in this cluster): %s.", means)
+	default:
+		return ""
+	}
+}
+
+// moment tells a time and how far it is away.
+func (v View) moment(at time.Time) string {
+	if distance := v.Now.Sub(at); distance >= 0 {
+		return fmt.Sprintf("%s (%s ago)", stamp(at), duration.HumanDuration(distance))
+	}
+	return fmt.Sprintf("%s (in %s)", stamp(at), duration.HumanDuration(at.Sub(v.Now)))
+}
+
+func stamp(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// line is one labelled part of an explanation.
+type line struct{ label, text string }
+
+// page gathers the lines about one object.
+type page struct {
+	View
+	head  string
+	lines []line
+}
+
+// say adds a line, unless there is nothing to say.
+func (p *page) say(label, text string) {
+	if text != "" {
+		p.lines = append(p.lines, line{label, text})
+	}
+}
+
+// String puts the labels in one column and the texts in another.
+func (p *page) String() string {
+	var out strings.Builder
+	if note := p.Note(LastKnown); note != "" {
+		out.WriteString(note + "\n")
+	}
+	out.WriteString(p.head + "\n")
+	for _, l := range p.lines {
+		text := strings.ReplaceAll(l.text, "\n", "\n"+strings.Repeat(" ", 12))
+		fmt.Fprintf(&out, "  %-9s %s\n", l.label, text)
+	}
+	return out.String()
+}
+
+// unseen is what there is to say of an object before the manager has acted on its declaration.
+func (p *page) unseen(name string, ready *metav1.Condition) string {
+	p.head = name + " is not judged yet."
+	if ready != nil {
+		p.head = name + " was changed, and the change is not judged yet."
+	}
+	if p.Manager.Missing() {
+		p.say("Next", awaitsManager)
+	}
+	p.say("You can", managerPods)
+	return p.String()
+}
+
+const (
+	awaitsManager = "nothing, until a manager runs"
+	managerPods   = "check that the manager runs: kubectl get pods -A -l app.kubernetes.io/name=mooring"
+)
+
+// headline is the verdict.
+func (p *page) headline(name string, ready *metav1.Condition, stalled bool) {
+	what := "is ready"
+	switch {
+	case ready.Status == metav1.ConditionTrue && ready.Reason == v1alpha1.ReasonDisabled:
+		what = "is disabled"
+	case stalled:
+		what = "is not ready, and waiting will not help"
+	case ready.Status != metav1.ConditionTrue:
+		what = "is not ready; it is being worked on"
+		if p.Manager.Missing() {
+			what = "is not ready"
+		}
+	}
+	if ready.Status != metav1.ConditionTrue {
+		what += " (" + ready.Reason + ")"
+	}
+	p.head = fmt.Sprintf("%s %s.", name, what)
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package statedir
+
+const tethers = false
+
+func tie() error { return nil }

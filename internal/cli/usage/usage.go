@@ -1,0 +1,105 @@
+package usage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Status is the exit status of a program that was called in a wrong way, as of shells, Go's tools and getopt.
+const Status = 2
+
+// Error is wrong use of a command.
+type Error struct {
+	Command *cobra.Command
+	Err     error
+}
+
+// Errorf returns an Error about the command.
+func Errorf(cmd *cobra.Command, format string, arguments ...any) error {
+	return &Error{Command: cmd, Err: fmt.Errorf(format, arguments...)}
+}
+
+// Error says what is wrong, without the hint.
+func (e *Error) Error() string { return strings.TrimSpace(e.Err.Error()) }
+
+// Unwrap returns what is wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint is how the command is called, and where there is more to read; two lines.
+func (e *Error) Hint() string {
+	line := e.Command.UseLine()
+	if !e.Command.Runnable() {
+		line = e.Command.CommandPath() + " COMMAND"
+	}
+	return fmt.Sprintf("usage: %s\nhelp:  %s --help", line, e.Command.CommandPath())
+}
+
+// Program is what the program of a command is called here.
+func Program(cmd *cobra.Command) string { return cmd.Root().CommandPath() }
+
+// Name has the program be called by this name in its help and its hints.
+func Name(root *cobra.Command, name string) {
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
+}
+
+// Args wants one argument for each name, in this order.
+func Args(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, arguments []string) error {
+		if missing := len(names) - len(arguments); missing > 0 {
+			return fmt.Errorf("missing argument: %s", strings.Join(names[len(arguments):], " "))
+		}
+		return unexpected(arguments[len(names):])
+	}
+}
+
+// Choice wants one of these words, or nothing.
+func Choice(words ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, arguments []string) error {
+		if len(arguments) > 0 && !slices.Contains(words, arguments[0]) {
+			return fmt.Errorf("argument %q is not one of %s", arguments[0], strings.Join(words, ", "))
+		}
+		return unexpected(arguments[min(1, len(arguments)):])
+	}
+}
+
+func unexpected(arguments []string) error {
+	if len(arguments) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unexpected argument: %s", strings.Join(arguments, " "))
+}
+
+// Execute runs the command line of root. Flags and arguments that a command refuses, and commands that do not exist,
+// are an Error.
+func Execute(root *cobra.Command) error {
+	root.SetFlagErrorFunc(Of)
+	guard(root)
+	cmd, err := root.ExecuteC()
+	if err != nil && !cmd.Runnable() { // it has no work of its own that could fail
+		return Of(cmd, err)
+	}
+	return err
+}
+
+// guard has the arguments of a command, and of all below it, be judged with its usage at hand.
+func guard(cmd *cobra.Command) {
+	if judge := cmd.Args; judge != nil {
+		cmd.Args = func(cmd *cobra.Command, arguments []string) error { return Of(cmd, judge(cmd, arguments)) }
+	}
+	for _, child := range cmd.Commands() {
+		guard(child)
+	}
+}
+
+// Of makes an error that is none yet an Error about the command; nil stays nil.
+func Of(cmd *cobra.Command, err error) error {
+	var known *Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return &Error{Command: cmd, Err: err}
+}

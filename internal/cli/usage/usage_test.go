@@ -1,0 +1,93 @@
+package usage_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/spf13/cobra"
+
+	"github.com/mooring-dev/mooring/internal/cli/usage"
+)
+
+var errBroken = errors.New("broken")
+
+// program is a small one: show wants a name, list may be given a word, fail fails at its work.
+func program() *cobra.Command {
+	root := &cobra.Command{Use: "program", SilenceUsage: true, SilenceErrors: true}
+	work := func(*cobra.Command, []string) error { return nil }
+	show := &cobra.Command{Use: "show NAME", Args: usage.Args("NAME"), RunE: work}
+	show.Flags().Int("count", 1, "how many")
+	fail := &cobra.Command{Use: "fail", RunE: func(cmd *cobra.Command, arguments []string) error {
+		if len(arguments) > 0 {
+			return usage.Errorf(cmd, "no way %q", arguments[0])
+		}
+		return errBroken
+	}}
+	list := &cobra.Command{Use: "list [big|small]", Args: usage.Choice("big", "small"), RunE: work}
+	pair := &cobra.Command{Use: "pair A B", Args: usage.Args("A", "B"), RunE: work}
+	root.AddCommand(show, fail, list, pair)
+	return root
+}
+
+func execute(root *cobra.Command, line string) error {
+	root.SetArgs(strings.Fields(line))
+	root.SetOut(&bytes.Buffer{})
+	root.SetErr(&bytes.Buffer{})
+	return usage.Execute(root)
+}
+
+func TestWrongUseTellsTheUsageOfItsCommand(t *testing.T) {
+	const show = "usage: program show NAME [flags]\nhelp:  program show --help"
+	const list = "usage: program list [big|small] [flags]\nhelp:  program list --help"
+	for line, want := range map[string][2]string{
+		"show":             {"missing argument: NAME", show},
+		"show a b":         {"unexpected argument: b", show},
+		"show --none":      {"unknown flag: --none", show},
+		"show a --count":   {"flag needs an argument: --count", show},
+		"show a --count=x": {`invalid argument "x" for "--count" flag: strconv.ParseInt: parsing "x": invalid syntax`, show},
+		"list huge":        {`argument "huge" is not one of big, small`, list},
+		"list big small":   {"unexpected argument: small", list},
+		"pair":             {"missing argument: A B", "usage: program pair A B [flags]\nhelp:  program pair --help"},
+		"pair a":           {"missing argument: B", "usage: program pair A B [flags]\nhelp:  program pair --help"},
+		"fail x":           {`no way "x"`, "usage: program fail [flags]\nhelp:  program fail --help"},
+		"none":             {`unknown command "none" for "program"`, "usage: program COMMAND\nhelp:  program --help"},
+		"--none":           {"unknown flag: --none", "usage: program COMMAND\nhelp:  program --help"},
+	} {
+		t.Run(line, func(t *testing.T) {
+			g := NewWithT(t)
+			var wrong *usage.Error
+			g.Expect(errors.As(execute(program(), line), &wrong)).To(BeTrue())
+			g.Expect(wrong.Error()).To(Equal(want[0]))
+			g.Expect(wrong.Hint()).To(Equal(want[1]))
+		})
+	}
+}
+
+func TestRightUseIsNoError(t *testing.T) {
+	for _, line := range []string{"", "show a", "show a --count 2", "list", "list small", "pair a b", "show --help"} {
+		NewWithT(t).Expect(execute(program(), line)).To(Succeed(), line)
+	}
+}
+
+// Work that fails is not wrong use.
+func TestOtherErrorsStayWhatTheyAre(t *testing.T) {
+	g := NewWithT(t)
+	err := execute(program(), "fail")
+	g.Expect(err).To(MatchError(errBroken))
+	g.Expect(errors.As(err, new(*usage.Error))).To(BeFalse())
+	g.Expect(usage.Of(program(), nil)).To(Succeed())
+}
+
+func TestNameIsUsedEverywhere(t *testing.T) {
+	g := NewWithT(t)
+	root := program()
+	g.Expect(usage.Program(root.Commands()[0])).To(Equal("program"))
+	usage.Name(root, "kubectl program")
+	g.Expect(usage.Program(root.Commands()[0])).To(Equal("kubectl program"))
+	var wrong *usage.Error
+	g.Expect(errors.As(execute(root, "show"), &wrong)).To(BeTrue())
+	g.Expect(wrong.Hint()).To(Equal("usage: kubectl program show NAME [flags]\nhelp:  kubectl program show --help"))
+}
