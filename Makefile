@@ -28,7 +28,9 @@ DEMO_ENV = $(TEST_ENV) CGO_ENABLED=0
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 IMAGE ?= mooring:latest
-GO_BUILD = CGO_ENABLED=0 $(GO) build $(GOMODFLAGS) -buildvcs=false
+# go build that shows how far it has come; what is built stands in -name, and go build's arguments behind "--".
+GO_BUILD = CGO_ENABLED=0 $(GO) run -C $(ROOT)/hack/controlplane $(GOMODFLAGS) ./gobuild
+BUILD_FLAGS = $(GOMODFLAGS) -buildvcs=false
 # The race detector needs cgo, which needs the compiler that Go would call.
 HAVE_CC = command -v $$($(GO) env CC | cut -d' ' -f1) >/dev/null 2>&1
 
@@ -67,8 +69,8 @@ demo-check: demo-build ## The same without a terminal; fails when anything is no
 .PHONY: demo-build
 demo-build: controlplane build
 	@echo "demo: building the sample server and the demo"
-	@$(GO_BUILD) -o $(BIN)/sample-server $(SAMPLE_SERVER)
-	@$(GO_BUILD) -o $(BIN)/demo ./hack/demo
+	@$(GO_BUILD) -label demo -name "the sample server" -dir $(ROOT) -- $(BUILD_FLAGS) -o $(BIN)/sample-server $(SAMPLE_SERVER)
+	@$(GO_BUILD) -label demo -name "the demo" -dir $(ROOT) -- $(BUILD_FLAGS) -o $(BIN)/demo ./hack/demo
 	@$(MAKE) --no-print-directory node-assets || echo "demo: goes on without npm server-everything"
 
 ##@ Build
@@ -76,10 +78,12 @@ demo-build: controlplane build
 .PHONY: build
 build: ## Build bin/mooring.
 	@echo "mooring: building (minutes when the Go cache is cold)"
-	@$(GO_BUILD) -ldflags "-X github.com/mooring-dev/mooring/internal/cli.version=$(VERSION)" -o $(BIN)/mooring .
+	@$(GO_BUILD) -label mooring -name bin/mooring -dir $(ROOT) -- $(BUILD_FLAGS) \
+	  -ldflags "-X github.com/mooring-dev/mooring/internal/cli.version=$(VERSION)" -o $(BIN)/mooring .
 
 .PHONY: controlplane
 controlplane: ## Put etcd, kube-apiserver and kubectl into bin/.
+	@test -e $(BIN)/.controlplane || echo "controlplane: looking for etcd, kube-apiserver and kubectl"
 	@CGO_ENABLED=0 $(GO) run -C hack/controlplane $(GOMODFLAGS) . -bin $(BIN)
 
 .PHONY: node-assets
@@ -155,7 +159,7 @@ bench: ## Run the benchmarks.
 tools: $(CONTROLLER_GEN) $(GOLANGCI_LINT) $(SETUP_ENVTEST) ## Build the pinned tools into bin/.
 
 # A change of the pins is newer than the programs and builds them again.
-TOOL_BUILD = cd hack/tools && CGO_ENABLED=0 $(GO) build $(GOMODFLAGS) -buildvcs=false -o $@
+TOOL_BUILD = $(GO_BUILD) -label tools -name $(@F) -dir $(ROOT)/hack/tools -- $(BUILD_FLAGS) -o $@
 
 $(CONTROLLER_GEN): $(TOOLS_MOD)
 	@echo "tools: building controller-gen"

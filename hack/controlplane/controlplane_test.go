@@ -75,14 +75,12 @@ func TestUseAssetsNeedsNoKubectl(t *testing.T) {
 	}
 }
 
-func TestMeterCountsPackagesAndModules(t *testing.T) {
-	m := &meter{}
-	m.follow(strings.NewReader("go: downloading k8s.io/api v0.37.2\nk8s.io/api/core/v1\n" +
-		"# k8s.io/broken\nbroken.go:1:1: syntax error\nk8s.io/klog/v2\n"))
-	if m.guarded.packages != 2 || m.guarded.modules != 1 {
-		t.Errorf("counted %d packages and %d modules, want 2 and 1", m.guarded.packages, m.guarded.modules)
+func TestCauseIsTheEndOfTheChain(t *testing.T) {
+	const chain = `unable to get index: Get "https://example.com/index.yaml": dial tcp: lookup example.com: no such host`
+	if got := cause(chain); got != "no such host" {
+		t.Errorf("cause = %q", got)
 	}
-	if len(m.tail) != 5 {
-		t.Errorf("kept %d lines for the error message, want 5", len(m.tail))
+	if got := cause("plain"); got != "plain" {
+		t.Errorf("cause = %q", got)
 	}
 }

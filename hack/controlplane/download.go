@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/mooring-dev/mooring/hack/controlplane/progress"
 )
 
 const (
@@ -26,15 +28,18 @@ func download(ctx context.Context, bin, tools string, want versions) error {
 		return err
 	}
 	store := filepath.Join(bin, "envtest")
+	meter := progress.Start("controlplane", "asking what can be downloaded")
 	list, err := runSetup(ctx, indexTimeout, setup, "list", want.series(), "--bin-dir", store)
+	meter.Stop("")
 	if err != nil {
 		return err
 	}
 	if !strings.Contains(list, strings.TrimSuffix(want.series(), "x")) {
 		return fmt.Errorf("no release of %s offered", want.series())
 	}
-	say("downloading kubernetes %s by setup-envtest", want.series())
+	meter = progress.Start("controlplane", "downloading kubernetes "+want.series()+" by setup-envtest")
 	folder, err := runSetup(ctx, downloadTimeout, setup, "use", want.series(), "--bin-dir", store, "--print", "path")
+	meter.Stop("")
 	if err != nil {
 		return err
 	}
@@ -48,11 +53,11 @@ func download(ctx context.Context, bin, tools string, want versions) error {
 
 func buildSetup(ctx context.Context, bin, tools string) (string, error) {
 	setup := filepath.Join(bin, "setup-envtest")
-	cmd := exec.CommandContext(ctx, "go", "build", "-C", tools, "-mod=readonly", "-buildvcs=false", "-o", setup,
-		"sigs.k8s.io/controller-runtime/tools/setup-envtest")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build of setup-envtest: %w: %s", err, lastLine(out))
+	build := progress.Build{Label: "controlplane", Name: "setup-envtest, which downloads", Dir: tools, Arguments: []string{
+		"-mod=readonly", "-buildvcs=false", "-o", setup, "sigs.k8s.io/controller-runtime/tools/setup-envtest",
+	}}
+	if err := build.Run(ctx); err != nil {
+		return "", err
 	}
 	return setup, nil
 }
@@ -69,7 +74,7 @@ func runSetup(ctx context.Context, timeout time.Duration, setup string, args ...
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
-			err = errors.New(lastLine(exit.Stderr))
+			err = errors.New(cause(lastLine(exit.Stderr)))
 		}
 		return "", fmt.Errorf("setup-envtest %s: %w", args[0], err)
 	}
@@ -98,4 +103,10 @@ func copyProgram(to, from string) error {
 func lastLine(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return lines[len(lines)-1]
+}
+
+// cause is the end of a chain of errors: what it was in the first place.
+func cause(chain string) string {
+	links := strings.Split(chain, ": ")
+	return links[len(links)-1]
 }

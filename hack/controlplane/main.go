@@ -67,7 +67,7 @@ func obtain(ctx context.Context, bin, tools string, want versions) error {
 		if ctx.Err() != nil {
 			return errors.New("interrupted")
 		}
-		say("no download (%v); building from modules, which takes minutes when the Go cache is cold", err)
+		say("not downloaded (%v); building from modules, which takes minutes when the Go cache is cold", err)
 		origin = "built from modules"
 		if err := build(ctx, bin, want); err != nil {
 			return err
