@@ -230,21 +230,21 @@ func TestReloadWaitsForTheEcho(t *testing.T) {
 	object := builder.AgentSession("coder").Namespace("agents").Obj()
 	c := with(t, object)
 	c.WithWatch = interceptor.NewClient(c.WithWatch, interceptor.Funcs{
-		Patch: func(
-			ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption,
-		) error {
-			if err := c.Patch(ctx, o, patch, options...); err != nil {
-				return err
+		Watch: func(
+			ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption,
+		) (watch.Interface, error) {
+			watcher, err := c.Watch(ctx, list, options...) // unlike the API server's, it tells of changes alone
+			if err != nil {
+				return nil, err
 			}
 			echoed := &v1alpha1.AgentSession{}
-			if err := c.Get(ctx, client.ObjectKeyFromObject(o), echoed); err != nil {
-				return err
+			if err := c.Get(ctx, client.ObjectKeyFromObject(object), echoed); err != nil {
+				return nil, err
 			}
 			echoed.Status.LastHandledReloadAt = echoed.Annotations[v1alpha1.AnnotationReload]
 			echoed.Status.Summary = "3/4"
 			echoed.Status.Catalog = &v1alpha1.SessionCatalogStatus{ToolCount: ptr.To[int32](7), Revision: "0123456789ab"}
-			go func() { _ = c.Status().Update(context.WithoutCancel(ctx), echoed) }()
-			return nil
+			return watcher, c.Status().Update(ctx, echoed)
 		},
 	})
 	out, err := execute(t, agents.Reload(c), "coder")
