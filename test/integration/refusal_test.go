@@ -62,8 +62,8 @@ func (w *world) forbidCatalogs() {
 	}).Should(BeTrue())
 }
 
-// What a policy of the cluster refuses to store is told on both objects in the policy's words; the session is told as it
-// is, and what is not stored is not offered.
+// What a policy of the cluster refuses to store is told on both objects in the policy's words; the session is told as
+// it is, and what is not stored is not offered.
 func TestCatalogsThatAPolicyRefuses(t *testing.T) {
 	w := newWorld(t)
 	w.forbidCatalogs()
