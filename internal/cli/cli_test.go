@@ -176,6 +176,27 @@ func TestReconnectWithoutAnOutcome(t *testing.T) {
 	g.Expect(out.String()).To(HaveSuffix("try at once: kubectl mooring reconnect github -n agents\n"))
 }
 
+// What a reconnect does not look at anew is not told as if it had.
+func TestVerdictOfAReconnect(t *testing.T) {
+	for says, want := range map[string]string{
+		"True Ready":               "",
+		"False ConnectFailed":      "the server is not ready",
+		"":                         "the server is not ready",
+		"False SecretAccessDenied": "the server is not ready; access that was granted just now is noticed within 30s, " +
+			"and the connection follows by itself",
+	} {
+		t.Run(says, func(t *testing.T) {
+			s := server("github", "agents", says, time.Minute, "", -1)
+			err := verdict(&s)
+			if want == "" {
+				NewWithT(t).Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			NewWithT(t).Expect(err).To(MatchError(want))
+		})
+	}
+}
+
 // Who has no cluster at hand is told how to name one, or how to have one.
 func TestWithoutAClusterItIsSaidWhatToDo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "none")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -72,8 +73,22 @@ func reconnect(ctx context.Context, cmd *cobra.Command, c client.WithWatch, serv
 	}
 	done()
 	_, err = fmt.Fprint(cmd.OutOrStdout(), explain.Server(after, view(ctx, cmd, c)))
-	if err == nil && !meta.IsStatusConditionTrue(after.Status.Conditions, v1alpha1.ConditionReady) {
-		err = errors.New("the server is not ready")
+	if err != nil {
+		return err
 	}
-	return err
+	return verdict(after)
+}
+
+// verdict is an error unless the server is ready.
+func verdict(server *v1alpha1.MCPServer) error {
+	ready := meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case ready != nil && ready.Status == metav1.ConditionTrue:
+		return nil
+	case ready != nil && ready.Reason == v1alpha1.ReasonSecretAccessDenied: // a reconnect does not ask for it anew
+		return errors.New("the server is not ready; access that was granted just now is noticed within 30s, " +
+			"and the connection follows by itself")
+	default:
+		return errors.New("the server is not ready")
+	}
 }
