@@ -179,9 +179,9 @@ func TestReconnectWithoutAnOutcome(t *testing.T) {
 // What a reconnect does not look at anew is not told as if it had.
 func TestVerdictOfAReconnect(t *testing.T) {
 	for says, want := range map[string]string{
-		"True Ready":               "",
-		"False ConnectFailed":      "the server is not ready",
-		"":                         "the server is not ready",
+		"True Ready":          "",
+		"False ConnectFailed": "the server is not ready",
+		"":                    "the server is not ready",
 		"False SecretAccessDenied": "the server is not ready; access that was granted just now is noticed within 30s, " +
 			"and the connection follows by itself",
 	} {
