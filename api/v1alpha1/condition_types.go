@@ -239,7 +239,8 @@ const (
 	ReasonAwaitingConnection = "AwaitingConnection"
 	// ReasonListToolsFailed signals that listing failed. A catalog that was published before stays.
 	ReasonListToolsFailed = "ListToolsFailed"
-	// ReasonCatalogTooLarge signals that the catalog does not fit into a ConfigMap, even compressed.
+	// ReasonCatalogTooLarge signals more than can be published: of a server more than 2,000 tools, 8 MiB of them, 16 MiB
+	// in one answer, or 900 KiB compressed; of an agent session what does not fit into a ConfigMap even without tools.
 	ReasonCatalogTooLarge = "CatalogTooLarge"
 	// ReasonEmptyCatalog signals that the server lists no tools although it may have some; it is asked again.
 	ReasonEmptyCatalog = "EmptyCatalog"

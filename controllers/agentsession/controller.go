@@ -19,6 +19,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -32,12 +33,8 @@ import (
 // The right to watch namespaces is in config/rbac/namespace_reader_role.yaml: no RoleBinding gives it, and RoleBindings
 // are all that the generated role has where the manager watches chosen namespaces.
 
-const (
-	// name is the controller's, in logs and metrics.
-	name = "agentsession"
-	// fieldOwner is whose fields the catalog ConfigMap's are.
-	fieldOwner = client.FieldOwner("mooring")
-)
+// name is the controller's, in logs and metrics.
+const name = "agentsession"
 
 // Sessions is what the controller needs of the supervisor. No method does network I/O.
 type Sessions interface {
@@ -110,11 +107,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, r.forget(ctx, request.NamespacedName)
 	}
 	s := newScope(request.NamespacedName, object, r.memories.of(request.NamespacedName, object.UID))
-	for _, phase := range []func(context.Context, *scope) error{r.resolve, r.startup} {
-		if err := phase(ctx, s); err != nil {
-			return ctrl.Result{}, err
-		}
+	if err := r.resolve(ctx, s); err != nil {
+		return ctrl.Result{}, err
 	}
+	r.startup(ctx, s)
 	unpublished := r.publish(ctx, s)
 	log.FromContext(ctx).V(1).Info("pass", "open", s.open, "servers", len(s.servers))
 	// How the servers stand is told even while the catalog cannot be written.
@@ -140,7 +136,7 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 		return nil
 	}
 	patch := client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{})
-	err := r.Client.Status().Patch(ctx, s.session, patch, fieldOwner)
+	err := r.Client.Status().Patch(ctx, s.session, patch, configmap.FieldOwner)
 	switch {
 	case apierrors.IsConflict(err):
 		s.lookAgain(s.now.Add(conflictDelay))

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
@@ -70,7 +68,7 @@ func (r *Reconciler) draft(s *scope) draft {
 	var d draft
 	switch fault := s.chosen.Fault; {
 	case fault != nil && s.document != nil:
-		return r.remainder(s)
+		return s.remainder()
 	case fault != nil:
 		return draft{errors: []offer.Error{{Reason: v1alpha1.ReasonDiscoveryFailed}}}
 	}
@@ -139,16 +137,10 @@ func errorOf(s *scope, v *server, before *offer.Document) (offer.Error, bool) {
 
 // remainder is what stands while it is not known which servers there are: all that agents have, without what is gone or
 // disabled.
-func (r *Reconciler) remainder(s *scope) draft {
+func (s *scope) remainder() draft {
 	d := draft{errors: s.document.Errors}
-	var whom following
 	for i := range s.document.Slices {
-		ref := s.document.Slices[i].Ref
-		whom.names = append(whom.names, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
-	}
-	r.Wakes.follow(s.name, whom)
-	for i := range s.document.Slices {
-		if slice := &s.document.Slices[i]; s.world.StillUsable(s.name.Namespace, slice.Ref, slice.UID) {
+		if slice := &s.document.Slices[i]; s.usable[slice.Ref] {
 			d.slices = append(d.slices, slice)
 		}
 	}

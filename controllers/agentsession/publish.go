@@ -1,7 +1,6 @@
 package agentsession
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +25,6 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 		return nil
 	}
 	d := r.draft(s)
-	if s.world.err != nil {
-		return s.world.err
-	}
 	stands := !s.open || s.document != nil && s.chosen.Fault != nil // what was published
 	if !stands || s.takesAway(&d) {
 		if err := r.renew(ctx, s, d); err != nil {
@@ -172,7 +168,7 @@ func tellPublished(s *scope) {
 	}
 	count := s.document.ToolCount()
 	s.session.Status.Catalog = &v1alpha1.SessionCatalogStatus{
-		ConfigMap: s.stored.name, Encoding: s.encodingNow(), Digest: string(s.document.Digest),
+		ConfigMap: s.stored.name, Encoding: s.encoding, Digest: string(s.document.Digest),
 		Revision:  s.document.Digest.Revision(),
 		ToolCount: ptr.To(int32(count)), //nolint:gosec // what fits into a ConfigMap
 	}
@@ -189,14 +185,6 @@ func tellPublished(s *scope) {
 		return
 	}
 	s.say.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+s.stored.name)
-}
-
-// encodingNow is how the document stands in the ConfigMap.
-func (s *scope) encodingNow() string {
-	if s.encoding == "" && s.stored.object != nil && len(s.stored.object.BinaryData) > 0 {
-		return catalog.EncodingGzip
-	}
-	return cmp.Or(s.encoding, catalog.EncodingIdentity)
 }
 
 // awaitingMessage names the first few servers that hold the gate.

@@ -15,21 +15,32 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
+	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
-// resolve chooses the servers, finds out where each one stands, and sets ServersResolved. Whom to follow is declared
-// before anything is looked at, so that what happens meanwhile wakes this object again.
+// resolve reads what is published, chooses the servers, finds out where each one stands, and sets ServersResolved. Whom
+// to follow is declared before anything is looked at, so that what happens meanwhile wakes this object again.
 func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
+	if err := r.loadCatalog(ctx, s); err != nil {
+		return err
+	}
 	world, err := r.world(ctx, s)
 	if err != nil {
 		return err
 	}
-	s.world, s.chosen = world, selection.Resolve(world.World, s.before)
+	s.chosen = selection.Resolve(world.World, s.before)
 	if world.err != nil {
 		return world.err
 	}
-	r.Wakes.follow(s.name, follows(&s.chosen))
+	if s.chosen.Fault != nil && s.document != nil {
+		r.reexamine(s, world)
+	} else {
+		r.Wakes.follow(s.name, follows(&s.chosen))
+	}
+	if world.err != nil {
+		return world.err
+	}
 	for _, choice := range s.chosen.Choices {
 		s.servers = append(s.servers, r.observe(choice, s))
 	}
@@ -99,6 +110,21 @@ func follows(chosen *selection.Result) following {
 		}
 	}
 	return whom
+}
+
+// reexamine finds out which of the published servers may still be used, while it is not known which are chosen.
+func (r *Reconciler) reexamine(s *scope, world *lookup) {
+	var whom following
+	for i := range s.document.Slices {
+		ref := s.document.Slices[i].Ref
+		whom.names = append(whom.names, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
+	}
+	r.Wakes.follow(s.name, whom)
+	s.usable = map[catalog.Ref]bool{}
+	for i := range s.document.Slices {
+		slice := &s.document.Slices[i]
+		s.usable[slice.Ref] = world.StillUsable(s.name.Namespace, slice.Ref, slice.UID)
+	}
 }
 
 // observe gathers what is known of one server.

@@ -9,6 +9,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
+	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/conditions"
@@ -26,21 +27,24 @@ type scope struct {
 	now             time.Time
 
 	// resolve sets these.
-	world   *lookup
+	stored  *storedCatalog
 	chosen  selection.Result
 	servers []server
+	usable  map[catalog.Ref]bool // under a fault: whether what is published of a server may stand
 
 	// startup sets these.
-	stored   *storedCatalog
 	open     bool // the gate is open: what is published from now on is the whole catalog
 	decision gate.Decision
 	quiet    bool // nothing is to be told yet
 
+	// document is what agents have, nil when nothing of this object's, and encoding how it stands in the ConfigMap.
+	// resolve sets them, and publish when it writes.
+	document *offer.Document
+	encoding string
+
 	// publish sets these.
-	document *offer.Document // what agents have after this pass; nil when nothing of this object's
-	encoding string          // how document was written; empty when it was not
-	reduced  reduced
-	stall    *stall
+	reduced reduced
+	stall   *stall
 
 	again time.Time // when to look again; zero: when something happens
 }

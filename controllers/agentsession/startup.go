@@ -15,16 +15,13 @@ const silence = time.Second
 
 // startup runs the gate. It runs once for an object, and once more for each value of the annotation that asks for a
 // reload; what was published before stays until it opens.
-func (r *Reconciler) startup(ctx context.Context, s *scope) error {
-	if err := r.loadCatalog(ctx, s); err != nil {
-		return err
-	}
+func (r *Reconciler) startup(ctx context.Context, s *scope) {
 	r.begin(s)
 	m := s.memory
 	switch {
 	case !s.before.Spec.Enabled():
 		s.open, m.run = true, nil
-		return nil
+		return
 	case s.chosen.Fault != nil:
 		s.open = s.chosen.Fault.Final || m.run == nil || !s.now.Before(m.run.Closes)
 		if m.run != nil {
@@ -32,7 +29,7 @@ func (r *Reconciler) startup(ctx context.Context, s *scope) error {
 		}
 	case m.run == nil:
 		s.open = true
-		return nil
+		return
 	default:
 		r.pass(ctx, s)
 	}
@@ -40,7 +37,6 @@ func (r *Reconciler) startup(ctx context.Context, s *scope) error {
 		s.quiet = s.now.Before(m.begun.Add(silence))
 		s.lookAgain(after(m.begun.Add(silence), s.now))
 	}
-	return nil
 }
 
 // begin starts a run where one is due. The ConfigMap of an object tells that its first run is over, also to another

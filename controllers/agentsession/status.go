@@ -23,7 +23,7 @@ import (
 // What of a server's standing is shown at most.
 const (
 	maxServers = 1000
-	maxMessage = 512
+	maxMessage = 512 // bytes, while the API counts characters
 )
 
 // summarise sets Ready, Reconciling and Stalled, and the plain status fields.

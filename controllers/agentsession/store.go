@@ -61,7 +61,7 @@ func (r *Reconciler) read(ctx context.Context, s *scope, from client.Reader) err
 	self := owner(s.name, s.before.UID)
 	s.stored.object, s.stored.foreign = object, !self.Owns(object)
 	if !s.stored.foreign && metav1.GetControllerOf(object).UID == self.UID {
-		s.document = s.memory.decode(object)
+		s.document, s.encoding = s.memory.decode(object), catalog.EncodingOf(object.BinaryData)
 	}
 	return nil
 }
@@ -80,7 +80,8 @@ func (m *memory) decode(object *corev1.ConfigMap) *offer.Document {
 // write replaces the ConfigMap, unless the API server refused to store it a moment ago. It returns the new
 // resourceVersion.
 func (r *Reconciler) write(ctx context.Context, s *scope, encoded catalog.Encoded) (version string, err error) {
-	if m := s.memory; m.refused.Stands(s.now) {
+	m := s.memory
+	if m.refused.Stands(s.now) {
 		return "", m.refused
 	}
 	version, err = r.store().Apply(ctx, &configmap.Content{
@@ -93,7 +94,7 @@ func (r *Reconciler) write(ctx context.Context, s *scope, encoded catalog.Encode
 		},
 		Encoded: encoded, Replaces: s.stored.version(),
 	})
-	errors.As(err, &s.memory.refused)
+	errors.As(err, &m.refused)
 	return version, err
 }
 

@@ -89,7 +89,11 @@ func TestWithdrawalUnderAFault(t *testing.T) {
 					w.Expect(entry).To(Equal(before[name]))
 				}
 				w.pass()
-				w.Expect(w.applies).To(BeNumerically("<=", applies+1))
+				writes := 1
+				if name == "nothing" {
+					writes = 0
+				}
+				w.Expect(w.applies).To(Equal(applies + writes))
 			})
 		}
 	}
@@ -114,7 +118,6 @@ func TestWithdrawalWaitsForAnAnswer(t *testing.T) {
 		_, err := w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: coder})
 		w.Expect(err).To(MatchError("shared/fs: " + errUnwell.Error()))
 		w.Expect(w.offers()).To(Equal("mcp_shared-fs_z"))
-		w.Expect(w.ready()).To(Equal("False DiscoveryFailed"))
 	})
 }
 

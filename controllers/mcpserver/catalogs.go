@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -18,14 +17,6 @@ import (
 const (
 	writeBurst     = 2
 	refillInterval = 10 * time.Second
-)
-
-const (
-	// validity is how long a stored catalog is worth offering after the server last confirmed it.
-	validity = 30 * 24 * time.Hour
-	// confirmInterval is how long status waits before it moves the time of a confirmation: a server that is well and does
-	// not change costs one write a day.
-	confirmInterval = 24 * time.Hour
 )
 
 // catalogs remembers, per session, what was made of its last list, so that a pass without news parses nothing.
@@ -166,67 +157,4 @@ func (v *view) tell(s *scope) {
 		s.server.Status.WarningCount = ptr.To(v.count)
 	}
 	tellDrift(s, &v.verdict)
-}
-
-// confirmedAt is when the server last gave what the view tells of, as status has it: moved once it is a day off.
-func (v *view) confirmedAt(s *scope) *metav1.Time {
-	var known *metav1.Time
-	before := s.before.Status.Catalog
-	if before != nil && before.Digest == v.status.Digest && before.ConfigHash == v.hash {
-		known = before.ConfirmedAt
-	}
-	listed := s.snapshot.ListedAt
-	if v.listing == "" || listed.IsZero() || known != nil && listed.Sub(known.Time).Abs() < confirmInterval {
-		return known
-	}
-	return timestamp(listed)
-}
-
-// expire finds out whether what is stored may be offered, or was confirmed too long ago, and has the object looked at
-// again when that is due, or the time of the confirmation. What a connected server has listed does not expire.
-func (s *scope) expire(stored *storedCatalog) {
-	if s.stored = stored.good(s.hash); !s.stored {
-		return
-	}
-	confirmed := stored.confirmed(s.server.Status.Catalog)
-	if confirmed.IsZero() {
-		return
-	}
-	age := time.Since(confirmed)
-	if s.snapshot.State == session.Connected && s.snapshot.Listing != nil {
-		s.lookAgain(max(confirmInterval-age, time.Hour)) // it is listed again in its own time
-		return
-	}
-	if s.expired = age >= validity; s.expired {
-		s.stored = false
-		return
-	}
-	s.lookAgain(validity - age)
-}
-
-// confirmed is when the server last gave the stored catalog, as far as is known: as status tells, or at least when it
-// was written. Zero when neither is known.
-func (c *storedCatalog) confirmed(status *v1alpha1.CatalogStatus) time.Time {
-	if status != nil && status.ConfirmedAt != nil && status.ConfigHash == c.document.ConfigHash &&
-		status.Digest == string(c.document.Catalog.Digest) {
-		return status.ConfirmedAt.Time
-	}
-	if c.object == nil {
-		return time.Time{}
-	}
-	written := c.object.CreationTimestamp.Time
-	for _, fields := range c.object.ManagedFields {
-		if fields.Manager == string(fieldOwner) && fields.Time != nil && fields.Time.After(written) {
-			written = fields.Time.Time
-		}
-	}
-	return written
-}
-
-// sameBaseline tells whether two records approve the same tools.
-func sameBaseline(a, b *catalog.Baseline) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Digest() == b.Digest()
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/refs"
@@ -33,12 +34,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-const (
-	// name is the controller's, in logs and metrics.
-	name = "mcpserver"
-	// fieldOwner is whose fields the catalog ConfigMap's are.
-	fieldOwner = client.FieldOwner("mooring")
-)
+// name is the controller's, in logs and metrics.
+const name = "mcpserver"
 
 // Sessions is what the controller needs of the supervisor. No method does network I/O.
 type Sessions interface {
@@ -150,7 +147,7 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	}
 	takeBack := r.said.note(s.server)
 	patch := client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{})
-	err := r.Client.Status().Patch(ctx, s.server, patch, fieldOwner)
+	err := r.Client.Status().Patch(ctx, s.server, patch, configmap.FieldOwner)
 	if err != nil {
 		takeBack()
 	}

@@ -17,9 +17,9 @@
 // writes nothing.
 //
 // A stored catalog is judged by the declaration as a list is, so that what is approved while the server cannot be
-// reached is recorded, and not only offered. 30 days after the server last confirmed it, it is no longer offered in the
-// server's absence. The ConfigMap does not tell when that was, since the same tools give the same bytes: status does,
-// to within a day, which costs one write a day for a server that is well.
+// reached is recorded, and not only offered. 30 days after the server last listed it, and until it lists again, it is
+// offered to no AgentSession that does not have it already. The ConfigMap does not tell when that was, since the same
+// tools give the same bytes: status does, to within a day, which costs one write a day for a server that is well.
 //
 // # Trade-offs
 //

@@ -62,7 +62,7 @@ func TestConfirmationIsWrittenOnceADay(t *testing.T) {
 	})
 }
 
-// 30 days after a server last confirmed its stored tools they are no longer offered in its absence, and status says so;
+// 30 days after a server last listed its stored tools they are no longer on the shelf in its absence, as status says;
 // when it is back they are, without a write of the ConfigMap.
 func TestStoredCatalogExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,8 @@ func TestStoredCatalogExpires(t *testing.T) {
 		w.Expect(w.offered()).To(Equal("nothing stored"))
 		w.Expect(standing(w.get())[v1alpha1.ConditionCatalogPublished]).To(Equal("Unknown AwaitingConnection"))
 		w.Expect(message(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("the tools are listed once the server is " +
-			"connected; those that are stored are not offered any more, because the server has not confirmed them for 30 days"))
+			"connected; those that are stored are offered to no new AgentSession, because the server has not listed them " +
+			"for 30 days"))
 		w.Expect(w.published()).To(Equal([]string{"a"}), "what is stored stays")
 		writes := w.statusWrites
 		time.Sleep(day)
@@ -100,7 +101,7 @@ func TestStoredCatalogExpires(t *testing.T) {
 		w.Expect(w.offered()).To(Equal("nothing stored"), "connected is not listed")
 		w.Expect(standing(w.get())[v1alpha1.ConditionCatalogPublished]).To(Equal("False ListToolsFailed"))
 		w.Expect(message(w.get(), v1alpha1.ConditionCatalogPublished)).To(HaveSuffix(
-			"; those that are stored are not offered any more, because the server has not confirmed them for 30 days"))
+			"; those that are stored are offered to no new AgentSession, because the server has not listed them for 30 days"))
 
 		back := time.Now()
 		w.settle(listed("a"))

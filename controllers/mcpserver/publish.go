@@ -135,6 +135,14 @@ func (r *Reconciler) keep(
 	return encoded.Encoding, nil
 }
 
+// sameBaseline tells whether two records approve the same tools.
+func sameBaseline(a, b *catalog.Baseline) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Digest() == b.Digest()
+}
+
 // newView is what status is to say of a catalog: how much of it agents are offered, and what is remarkable.
 func newView(s *scope, stored *storedCatalog, all *catalog.Catalog, verdict catalog.Verdict) *view {
 	offered := verdict.Offered.Filter(s.filter)
@@ -188,18 +196,15 @@ func tellPublished(s *scope, stored *storedCatalog) {
 		s.say.False(condition, reason, s.faultMessage(fault)+keptNote(s))
 	case s.snapshot.EmptyUnconfirmed:
 		s.say.False(condition, v1alpha1.ReasonEmptyCatalog,
-			"the server listed no tools; it is asked again before that is believed. If it should have some, look into its "+
+			"the server listed no tools, which is asked again before it is believed; if it should have some, look into its "+
 				"own logs"+keptNote(s))
 	case listing != nil && len(listing.Tools) == 0:
 		s.say.True(condition, v1alpha1.ReasonNoTools, "the server offers no tools")
 	case s.stored:
 		s.say.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+stored.name)
-	case s.expired:
-		s.say.Unknown(condition, v1alpha1.ReasonAwaitingConnection,
-			"the tools are listed once the server is connected"+keptNote(s))
 	default:
 		s.say.Unknown(condition, v1alpha1.ReasonAwaitingConnection,
-			"the tools are listed once the server is connected")
+			"the tools are listed once the server is connected"+keptNote(s))
 	}
 }
 
@@ -221,7 +226,8 @@ func keptNote(s *scope) string {
 	case s.stored:
 		return "; the last good catalog stays published"
 	case s.expired:
-		return "; those that are stored are not offered any more, because the server has not confirmed them for 30 days"
+		return "; those that are stored are offered to no new AgentSession, because the server has not listed them " +
+			"for 30 days"
 	}
 	return ""
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/session/sessiontest"
@@ -266,7 +267,7 @@ func TestWhoseCatalogItIs(t *testing.T) {
 			left, err := runtime.DefaultUnstructuredConverter.ToUnstructured(catalogOf(test.owner, "echo"))
 			w.Expect(err).NotTo(HaveOccurred())
 			applied := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: left})
-			w.Expect(w.api.Apply(t.Context(), applied, fieldOwner)).To(Succeed())
+			w.Expect(w.api.Apply(t.Context(), applied, configmap.FieldOwner)).To(Succeed())
 			before := w.catalog()
 			w.settle(connected("echo"))
 			if test.ours {

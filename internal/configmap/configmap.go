@@ -19,8 +19,8 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog"
 )
 
-// fieldOwner is whose fields the ConfigMaps' are.
-const fieldOwner = client.FieldOwner("mooring")
+// FieldOwner is whose fields ours are, in ConfigMaps and in status.
+const FieldOwner = client.FieldOwner("mooring")
 
 var (
 	// ErrSuperseded says that the ConfigMap is no longer the one that was read. The next pass reads it again.
@@ -44,6 +44,17 @@ func (o Owner) Owns(object client.Object) bool {
 	}
 	version, err := schema.ParseGroupVersion(reference.APIVersion)
 	return err == nil && version.Group == v1alpha1.GroupVersion.Group
+}
+
+// WrittenAt is when we last wrote the ConfigMap, as far as the API server tells: at least when it came into being.
+func WrittenAt(object *corev1.ConfigMap) time.Time {
+	written := object.CreationTimestamp.Time
+	for _, fields := range object.ManagedFields {
+		if fields.Manager == string(FieldOwner) && fields.Time != nil && fields.Time.After(written) {
+			written = fields.Time.Time
+		}
+	}
+	return written
 }
 
 // Content is a ConfigMap as it is to stand.
@@ -74,7 +85,7 @@ func (s *Store) Apply(ctx context.Context, c *Content) (version string, err erro
 			WithUID(c.Owner.UID).WithController(true).WithBlockOwnerDeletion(false)).
 		WithData(c.Encoded.Data).
 		WithBinaryData(c.Encoded.BinaryData)
-	options := []client.ApplyOption{fieldOwner}
+	options := []client.ApplyOption{FieldOwner}
 	if c.Replaces != "" {
 		config.WithResourceVersion(c.Replaces)
 		options = append(options, client.ForceOwnership)

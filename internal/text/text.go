@@ -8,14 +8,14 @@ import (
 // ellipsis shows that a text was cut.
 const ellipsis = "…"
 
-// Fit returns s as valid UTF-8 of at most most bytes, never cut within a character. A text that was cut ends in "…",
-// for which most must leave room: it is at least 3.
-func Fit(s string, most int) string {
+// Fit returns s as valid UTF-8 of at most limit bytes, never cut within a character. A text that was cut ends in "…",
+// for which limit must leave room: it is at least 3.
+func Fit(s string, limit int) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
-	if len(s) <= most {
+	if len(s) <= limit {
 		return s
 	}
-	end := most - len(ellipsis)
+	end := limit - len(ellipsis)
 	for !utf8.RuneStart(s[end]) {
 		end--
 	}

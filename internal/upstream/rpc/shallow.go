@@ -5,13 +5,23 @@ import (
 	"encoding/json"
 )
 
-// maxLevels is how deep what Shallow returns nests: less than encoding/json reads (10,000), and so much deeper than
+// maxLevels is how deep what shallow returns nests: less than encoding/json reads (10,000), and so much deeper than
 // anything of use that who looks into it finds it too deep.
 const maxLevels = 1000
 
-// Shallow returns a JSON text with null in the place of every object and array that nests deeper than 1000 levels. What
+// ParseList is Parse for the answer to a list, which is worth having without what nests deeper in it than can be read:
+// of a tool that nests so deep as much is left as shows that it does.
+func ParseList(body []byte) ([]Message, error) {
+	messages, err := Parse(body)
+	if err != nil {
+		return Parse(shallow(body))
+	}
+	return messages, nil
+}
+
+// shallow returns a JSON text with null in the place of every object and array that nests deeper than 1000 levels. What
 // is left out is not checked, but for its strings and brackets; all else is as it was, valid or not.
-func Shallow(body []byte) []byte {
+func shallow(body []byte) []byte {
 	out := make([]byte, 0, len(body))
 	var (
 		in    quoting

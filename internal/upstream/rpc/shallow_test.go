@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ func TestShallowLeavesOutWhatNestsTooDeep(t *testing.T) {
 		`{"a":[1,"[[{\\\"{",{}], "b" : "}"}`, `[]`, `"["`, `7`, ``, `{"a":`, `]]`, nested(1000),
 	}
 	for _, text := range keeps {
-		if got := string(Shallow([]byte(text))); got != text {
+		if got := string(shallow([]byte(text))); got != text {
 			t.Errorf("%.40s became %.40s", text, got)
 		}
 	}
@@ -22,7 +23,7 @@ func TestShallowLeavesOutWhatNestsTooDeep(t *testing.T) {
 	if json.Valid([]byte(tool)) {
 		t.Fatal("encoding/json reads what nests 20,000 levels deep: nothing need be left out")
 	}
-	left := Shallow([]byte(`[` + tool + `,{"name":"next"}]`))
+	left := shallow([]byte(`[` + tool + `,{"name":"next"}]`))
 	var tools []struct {
 		Name string `json:"name"`
 		Y    []any  `json:"y"`
@@ -65,12 +66,37 @@ func TestLeadingID(t *testing.T) {
 
 func FuzzShallow(f *testing.F) {
 	f.Add([]byte(`{"a":["\"[",{}]}`))
+	f.Add([]byte(strings.Repeat(`[`, 1001) + strings.Repeat(`]`, 1001)))
+	f.Add([]byte(strings.Repeat(`{"a":[1,`, 600) + "2" + strings.Repeat(`]}`, 600)))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if got := Shallow(body); json.Valid(body) && string(got) != string(body) {
-			if json.Valid(got) {
-				return // deeper than 1000 levels
-			}
+		if !json.Valid(body) {
+			return
+		}
+		got := shallow(body)
+		levels := levelsOf(body)
+		if levels <= maxLevels && string(got) != string(body) {
 			t.Fatalf("%q became %q", body, got)
 		}
+		if levels > maxLevels && (!json.Valid(got) || levelsOf(got) != maxLevels) {
+			t.Fatalf("%q became %q, which nests %d levels deep", body, got, levelsOf(got))
+		}
 	})
+}
+
+// levelsOf is how deep valid JSON nests.
+func levelsOf(body []byte) int {
+	depth, deepest := 0, 0
+	for dec := json.NewDecoder(bytes.NewReader(body)); ; {
+		token, err := dec.Token()
+		if err != nil {
+			return deepest
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		deepest = max(deepest, depth)
+	}
 }

@@ -89,14 +89,12 @@ func (a *Answer) readJSON(resp *http.Response) error {
 	return badAnswer(a.phase, a.status, "JSON that is not a JSON-RPC message", err)
 }
 
-// parse reads messages. A list is worth having without what nests deeper in it than can be read: of a tool that nests
-// so deep as much is left as shows that it does.
+// parse reads messages.
 func (a *Answer) parse(body []byte) ([]rpc.Message, error) {
-	messages, err := rpc.Parse(body)
-	if err != nil && (a.phase == failure.List || a.phase == failure.Probe) {
-		return rpc.Parse(rpc.Shallow(body))
+	if a.phase == failure.List || a.phase == failure.Probe {
+		return rpc.ParseList(body)
 	}
-	return messages, err
+	return rpc.Parse(body)
 }
 
 // cut names an error of reading a body.

@@ -47,6 +47,7 @@ func (r *Reader) LastID() string { return r.lastID }
 func (r *Reader) Retry() (time.Duration, bool) { return r.retry, r.hasRetry }
 
 // Next returns the next event. At the end of the stream the error is io.EOF, whether or not an event was cut short.
+// With ErrTooLarge comes what stood of the event before the limit, and the next event may still be read.
 func (r *Reader) Next() (Event, error) {
 	var e block
 	if err := r.finish(); err != nil {

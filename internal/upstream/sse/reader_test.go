@@ -82,18 +82,18 @@ func TestReaderBoundsOneEventNotTheStream(t *testing.T) {
 
 // An event that is too large costs itself alone: its beginning is returned, and the next one is the one after.
 func TestReaderGoesOnBehindWhatIsTooLarge(t *testing.T) {
-	for what, text := range map[string]string{
-		"one line":    "data: 0123456789abcdefghij\nid: x\n\ndata: next\n\n",
-		"CR":          "data: 0123456789abcdefghij\rid: x\r\rdata: next\r\r",
-		"CRLF":        "data: 0123456789abcdefghij\r\nid: x\r\n\r\ndata: next\r\n\r\n",
-		"many lines":  "data: 01234567\nid: 1234567\nevent: x\nretry: 100\n\ndata: next\n\n",
-		"a new line":  "data: 0123456789abcd\nx\n\ndata: next\n\n",
-		"no comments": ":0123456789abcdefghijk\n\ndata: next\n\n",
+	for what, c := range map[string]struct{ text, want string }{
+		"one line":    {"data: 0123456789abcdefghij\nid: x\n\ndata: next\n\n", "0123456789abcd"},
+		"CR":          {"data: 0123456789abcdefghij\rid: x\r\rdata: next\r\r", "0123456789abcd"},
+		"CRLF":        {"data: 0123456789abcdefghij\r\nid: x\r\n\r\ndata: next\r\n\r\n", "0123456789abcd"},
+		"many lines":  {"data: 01234567\nid: 1234567\nevent: x\nretry: 100\n\ndata: next\n\n", "01234567"},
+		"a new line":  {"data: 0123456789abcd\nx\n\ndata: next\n\n", "0123456789abcd"},
+		"no comments": {":0123456789abcdefghijk\n\ndata: next\n\n", ""},
 	} {
-		r := NewReader(iotest.OneByteReader(strings.NewReader(text)), 20)
+		r := NewReader(iotest.OneByteReader(strings.NewReader(c.text)), 20)
 		event, err := r.Next()
-		if !errors.Is(err, ErrTooLarge) || !strings.HasPrefix("0123456789abcd", string(event.Data)) {
-			t.Errorf("%s: %q, %v", what, event.Data, err)
+		if !errors.Is(err, ErrTooLarge) || string(event.Data) != c.want {
+			t.Errorf("%s: %q, %v; want %q", what, event.Data, err, c.want)
 		}
 		if event, err = r.Next(); err != nil || string(event.Data) != "next" || event.Type != "message" {
 			t.Errorf("%s: next event = %q, %v", what, event.Data, err)

@@ -28,7 +28,8 @@ type CatalogStatusApplyConfiguration struct {
 	// configHash identifies the configuration that the catalog was listed under.
 	ConfigHash *string `json:"configHash,omitempty"`
 	// confirmedAt is when the server last listed these tools, to within a day: it is written anew when they change, and
-	// else at most once a day. 30 days after it they are no longer offered while the server is not connected.
+	// else at most once a day. 30 days after it, until the server lists again, they are offered to no AgentSession that
+	// does not have them already.
 	ConfirmedAt *v1.Time `json:"confirmedAt,omitempty"`
 }
 

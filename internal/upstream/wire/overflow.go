@@ -25,10 +25,11 @@ func (o *OldSSE) parse(data []byte) ([]rpc.Message, error) {
 	if err == nil {
 		return messages, nil
 	}
-	if w, _ := o.addressee(data); w == nil || w.request.Phase != failure.List {
-		return nil, err
+	w, _ := o.addressee(data)
+	if w != nil && (w.request.Phase == failure.List || w.request.Phase == failure.Probe) {
+		return rpc.ParseList(data)
 	}
-	return rpc.Parse(rpc.Shallow(data))
+	return nil, err
 }
 
 // addressee is the request that a response answers of which only the beginning can be read; nil when none is waiting.

@@ -1,0 +1,71 @@
+package mcpserver
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/configmap"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+const (
+	// validity is how long a stored catalog is worth offering after the server last confirmed it.
+	validity = 30 * 24 * time.Hour
+	// confirmInterval is how long status waits before it moves the time of a confirmation: a server that is well and does
+	// not change costs one write a day.
+	confirmInterval = 24 * time.Hour
+	// confirmRecheck is how soon it is looked again whether a server that is connected has confirmed what is a day old: it
+	// lists in its own time, and a list that is as before wakes nobody.
+	confirmRecheck = time.Hour
+)
+
+// confirmedAt is when the server last gave what the view tells of, as status has it: moved once it is a day off.
+func (v *view) confirmedAt(s *scope) *metav1.Time {
+	var known *metav1.Time
+	before := s.before.Status.Catalog
+	if before != nil && before.Digest == v.status.Digest && before.ConfigHash == v.hash {
+		known = before.ConfirmedAt
+	}
+	listed := s.snapshot.ListedAt
+	if v.listing == "" || listed.IsZero() || known != nil && listed.Sub(known.Time).Abs() < confirmInterval {
+		return known
+	}
+	return timestamp(listed)
+}
+
+// expire finds out whether what is stored may be offered, or was confirmed too long ago, and has the object looked at
+// again when that is due, or the time of the confirmation. What a connected server has listed does not expire.
+func (s *scope) expire(stored *storedCatalog) {
+	if s.stored = stored.good(s.hash); !s.stored {
+		return
+	}
+	confirmed := stored.confirmed(s.server.Status.Catalog)
+	if confirmed.IsZero() {
+		return
+	}
+	age := time.Since(confirmed)
+	if s.snapshot.State == session.Connected && s.snapshot.Listing != nil {
+		s.lookAgain(max(confirmInterval-age, confirmRecheck))
+		return
+	}
+	if s.expired = age >= validity; s.expired {
+		s.stored = false
+		return
+	}
+	s.lookAgain(validity - age)
+}
+
+// confirmed is when the server last gave the stored catalog, as far as is known: as status tells, or at least when it
+// was written. Zero when neither is known.
+func (c *storedCatalog) confirmed(status *v1alpha1.CatalogStatus) time.Time {
+	if status != nil && status.ConfirmedAt != nil && status.ConfigHash == c.document.ConfigHash &&
+		status.Digest == string(c.document.Catalog.Digest) {
+		return status.ConfirmedAt.Time
+	}
+	if c.object == nil {
+		return time.Time{}
+	}
+	return configmap.WrittenAt(c.object)
+}
