@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// held is how long a Lease counts after it was renewed, in seconds.
-	held = 30
-	// renewal is how often it is renewed.
-	renewal = 10 * time.Second
-	// giveBack bounds giving it back, after everything else has ended.
-	giveBack = 5 * time.Second
+	// leaseDuration is how long a Lease counts after it was renewed.
+	leaseDuration = 30 * time.Second
+	// renewInterval is how often it is renewed.
+	renewInterval = 10 * time.Second
+	// releaseTimeout bounds giving it back, after everything else has ended.
+	releaseTimeout = 5 * time.Second
 )
 
 // Keeper keeps the Lease Alone while the manager runs. It is a Runnable of a manager. That it cannot keep the Lease
@@ -44,9 +44,13 @@ const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 // Namespaces are where a Keeper may keep its Lease: the namespace told, if any; the pod's own, in a pod; where Mooring
 // is installed by default; and where that is not, the one that every cluster has.
 func Namespaces(told string) []string {
-	var out []string
 	own, _ := os.ReadFile(podNamespace) // there is none outside of a pod
-	for _, namespace := range []string{told, string(own), config.Namespace, metav1.NamespaceDefault} {
+	return namespaces(told, string(own))
+}
+
+func namespaces(told, own string) []string {
+	var out []string
+	for _, namespace := range []string{told, own, config.Namespace, metav1.NamespaceDefault} {
 		if namespace != "" && !slices.Contains(out, namespace) {
 			out = append(out, namespace)
 		}
@@ -59,7 +63,7 @@ func (*Keeper) NeedLeaderElection() bool { return false }
 
 // Start renews the Lease until the context ends, and then gives it back. Its error is always nil.
 func (k *Keeper) Start(ctx context.Context) error {
-	ticker := time.NewTicker(renewal)
+	ticker := time.NewTicker(renewInterval)
 	defer ticker.Stop()
 	told := false
 	for {
@@ -104,7 +108,7 @@ func (k *Keeper) renewIn(ctx context.Context, namespace string) error {
 		lease.Spec.AcquireTime = &now
 	}
 	lease.Spec.HolderIdentity, lease.Spec.RenewTime = &k.Identity, &now
-	lease.Spec.LeaseDurationSeconds = ptr.To[int32](held)
+	lease.Spec.LeaseDurationSeconds = ptr.To(int32(leaseDuration / time.Second))
 	if !exists {
 		return k.Client.Create(ctx, lease)
 	}
@@ -113,7 +117,7 @@ func (k *Keeper) renewIn(ctx context.Context, namespace string) error {
 
 // release says that this manager has stopped, unless another tells of itself.
 func (k *Keeper) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, giveBack)
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 	for _, namespace := range k.Namespaces {
 		lease := &coordinationv1.Lease{}

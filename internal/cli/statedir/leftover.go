@@ -17,33 +17,33 @@ import (
 const (
 	// grace is how long a process may take to end when it is asked to.
 	grace = 10 * time.Second
-	// glance is how often it is looked at meanwhile.
-	glance = 50 * time.Millisecond
+	// pollInterval is how often it is looked at meanwhile.
+	pollInterval = 50 * time.Millisecond
 )
 
-// Process is a running program.
-type Process struct {
-	Pid     int
-	Program string
+// process is a running program.
+type process struct {
+	pid     int
+	program string
 }
 
-// Leftovers returns the programs of a control plane that use the directory. The caller holds its lock, so that they are
+// leftovers returns the programs of a control plane that use the directory. The caller holds its lock, so that they are
 // nobody's.
-func Leftovers(ctx context.Context, dir string) ([]Process, error) {
+func leftovers(ctx context.Context, dir string) ([]process, error) {
 	ours := []string{"--data-dir=" + filepath.Join(dir, EtcdData), "--cert-dir=" + filepath.Join(dir, Certificates)}
 	all, err := commandLines(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("processes: %w", err)
 	}
-	var out []Process
+	var out []process
 	for pid, arguments := range all {
 		program := filepath.Base(arguments[0])
 		named := func(argument string) bool { return slices.Contains(ours, argument) }
 		if (program == "etcd" || program == "kube-apiserver") && slices.ContainsFunc(arguments, named) {
-			out = append(out, Process{Pid: pid, Program: program})
+			out = append(out, process{pid: pid, program: program})
 		}
 	}
-	slices.SortFunc(out, func(a, b Process) int { return strings.Compare(b.Program, a.Program) }) // etcd goes last
+	slices.SortFunc(out, func(a, b process) int { return strings.Compare(b.program, a.program) }) // etcd goes last
 	return out, nil
 }
 
@@ -53,31 +53,34 @@ func End(ctx context.Context, dir string, tell func(format string, arguments ...
 }
 
 func end(ctx context.Context, dir string, grace time.Duration, tell func(format string, arguments ...any)) error {
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		found, err := Leftovers(ctx, dir)
+	for _, by := range []struct {
+		doing  string
+		signal syscall.Signal
+	}{{"ending", syscall.SIGTERM}, {"killing", syscall.SIGKILL}} {
+		found, err := leftovers(ctx, dir)
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		for _, process := range found {
-			tell("ending %s (process %d), left over from a run that was killed", process.Program, process.Pid)
-			if err := syscall.Kill(process.Pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("%s is left over from another run; end it with `kill %d`: %w",
-					process.Program, process.Pid, err)
+		for _, left := range found {
+			tell("%s %s (process %d), left over from a run that was killed", by.doing, left.program, left.pid)
+			if err := syscall.Kill(left.pid, by.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("%s (process %d) is left over from another run: %w; end it with `kill %[2]d`",
+					left.program, left.pid, err)
 			}
 		}
 		if gone, err := awaitEnd(ctx, dir, grace); gone || err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("programs that are left over on %s do not end", dir)
+	return fmt.Errorf("programs that are left over on %s do not end; end them with `kill -9`, or give another --dir", dir)
 }
 
 // awaitEnd waits until the leftovers are gone, and tells whether they are.
 func awaitEnd(ctx context.Context, dir string, grace time.Duration) (bool, error) {
-	ticker, late := time.NewTicker(glance), time.After(grace)
+	ticker, late := time.NewTicker(pollInterval), time.After(grace)
 	defer ticker.Stop()
 	for {
-		found, err := Leftovers(ctx, dir)
+		found, err := leftovers(ctx, dir)
 		if err != nil || len(found) == 0 {
 			return err == nil, err
 		}

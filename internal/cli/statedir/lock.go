@@ -1,6 +1,7 @@
 package statedir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -47,14 +48,7 @@ func occupied(dir string, file *os.File, err error) error {
 	pid := make([]byte, 20)
 	n, _ := file.ReadAt(pid, 0) // it reads less than there is room for
 	return fmt.Errorf("process %[2]s runs on %[1]s already; stop it with `kill %[2]s`, or give another --dir",
-		dir, firstOf(strings.TrimSpace(string(pid[:n])), "?"))
-}
-
-func firstOf(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
+		dir, cmp.Or(strings.TrimSpace(string(pid[:n])), "?"))
 }
 
 // Empty makes sure that a directory of this name in dir exists and holds nothing.

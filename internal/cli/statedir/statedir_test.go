@@ -117,9 +117,9 @@ func TestEndEndsWhatIsOurs(t *testing.T) {
 		start(t, obedient, "etcd", data+"2"),
 		start(t, obedient, "vi", data),
 	}
-	found, err := Leftovers(t.Context(), dir)
+	found, err := leftovers(t.Context(), dir)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(found).To(Equal([]Process{{server.Process.Pid, "kube-apiserver"}, {etcd.Process.Pid, "etcd"}}))
+	g.Expect(found).To(Equal([]process{{server.Process.Pid, "kube-apiserver"}, {etcd.Process.Pid, "etcd"}}))
 	endOfEtcd, endOfServer := ended(etcd), ended(server)
 	var told []string
 	g.Expect(end(t.Context(), dir, time.Second, func(format string, arguments ...any) {
@@ -127,11 +127,11 @@ func TestEndEndsWhatIsOurs(t *testing.T) {
 	})).To(Succeed())
 	g.Expect(<-endOfEtcd).To(Equal(syscall.SIGTERM))
 	g.Expect(<-endOfServer).To(Equal(syscall.SIGKILL), "it does not listen")
-	server1 := fmt.Sprintf("ending kube-apiserver (process %d), left over from a run that was killed", server.Process.Pid)
+	const line = "%s %s (process %d), left over from a run that was killed"
 	g.Expect(told).To(Equal([]string{
-		server1,
-		fmt.Sprintf("ending etcd (process %d), left over from a run that was killed", etcd.Process.Pid),
-		server1, // once more, by force
+		fmt.Sprintf(line, "ending", "kube-apiserver", server.Process.Pid),
+		fmt.Sprintf(line, "ending", "etcd", etcd.Process.Pid),
+		fmt.Sprintf(line, "killing", "kube-apiserver", server.Process.Pid),
 	}))
 	for _, stranger := range strangers {
 		g.Expect(stranger.Process.Signal(syscall.Signal(0))).To(Succeed(), "%v is not ours", stranger.Args)
@@ -211,10 +211,17 @@ func TestTetheredProgramEndsWithItsParent(t *testing.T) {
 	}
 }
 
-// Who was started by somebody who is gone, or by nobody, starts nothing.
+// Who was started by somebody who is gone, or by nobody, starts nothing. It is tried in a process of its own, which is a
+// child of this one and of no other.
 func TestTetherWithoutAParent(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(become(1, []string{"/bin/true"})).To(MatchError("process 1 has ended"))
+	own, err := os.Executable()
+	g.Expect(err).NotTo(HaveOccurred())
+	other := strconv.Itoa(os.Getppid())
+	tethered := exec.CommandContext(t.Context(), own, tetherName, other, "/bin/sh", "-c", "echo it runs")
+	out, err := tethered.Output()
+	g.Expect(err).To(MatchError("exit status 1"))
+	g.Expect(string(out)).To(Equal("error: process " + other + " has ended\n"))
 	command := NewTether()
 	command.SilenceUsage, command.SilenceErrors = true, true
 	command.SetArgs([]string{"x", "/bin/true"})
