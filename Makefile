@@ -10,6 +10,8 @@ SHELL := /bin/sh
 ROOT := $(CURDIR)
 BIN := $(ROOT)/bin
 GO ?= go
+# The same for programs that run it in other folders.
+GO_COMMAND = $(if $(findstring /,$(GO)),$(abspath $(GO)),$(GO))
 GOPACKAGES ?= ./...
 # The modules of this repository are complete: no build may edit go.mod.
 GOMODFLAGS := -mod=readonly
@@ -29,7 +31,7 @@ DEMO_ENV = $(TEST_ENV) CGO_ENABLED=0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 IMAGE ?= mooring:latest
 # go build that shows how far it has come; what is built stands in -name, and go build's arguments behind "--".
-GO_BUILD = CGO_ENABLED=0 $(GO) run -C $(ROOT)/hack/controlplane $(GOMODFLAGS) ./gobuild
+GO_BUILD = CGO_ENABLED=0 $(GO) run -C $(ROOT)/hack/controlplane $(GOMODFLAGS) ./gobuild -go "$(GO_COMMAND)"
 BUILD_FLAGS = $(GOMODFLAGS) -buildvcs=false
 # The race detector needs cgo, which needs the compiler that Go would call.
 HAVE_CC = command -v $$($(GO) env CC | cut -d' ' -f1) >/dev/null 2>&1
@@ -84,11 +86,11 @@ build: ## Build bin/mooring.
 .PHONY: controlplane
 controlplane: ## Put etcd, kube-apiserver and kubectl into bin/.
 	@test -e $(BIN)/.controlplane || echo "controlplane: looking for etcd, kube-apiserver and kubectl"
-	@CGO_ENABLED=0 $(GO) run -C hack/controlplane $(GOMODFLAGS) . -bin $(BIN)
+	@CGO_ENABLED=0 $(GO) run -C hack/controlplane $(GOMODFLAGS) . -go "$(GO_COMMAND)" -bin $(BIN)
 
 .PHONY: node-assets
 node-assets: ## Put npm server-everything, and Node where none is installed, into bin/node-assets.
-	@CGO_ENABLED=0 $(GO) run $(GOMODFLAGS) ./hack/npmfetch -dir $(NODE_ASSETS)
+	@CGO_ENABLED=0 $(GO) run -C hack/controlplane $(GOMODFLAGS) ./npmfetch -dir $(NODE_ASSETS)
 
 .PHONY: docker-build
 docker-build: ## Build the image that IMAGE names.

@@ -15,7 +15,7 @@ const versionPackage = "k8s.io/component-base/version"
 type program struct{ name, pkg, ldflags string }
 
 // build builds the programs from their modules, the largest first.
-func build(ctx context.Context, bin string, want versions) error {
+func (t toolchain) build(ctx context.Context, bin string, want versions) error {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(want.kubernetes, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	stripped := "-s -w"
@@ -31,15 +31,15 @@ func build(ctx context.Context, bin string, want versions) error {
 		{kubectl, "k8s.io/kubernetes/cmd/kubectl", kubernetes},
 		{etcd, "go.etcd.io/etcd/server/v3", stripped},
 	} {
-		if err := buildOne(ctx, bin, p); err != nil {
+		if err := t.buildOne(ctx, bin, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func buildOne(ctx context.Context, bin string, p program) error {
-	build := progress.Build{Label: "controlplane", Name: p.name, Arguments: []string{
+func (t toolchain) buildOne(ctx context.Context, bin string, p program) error {
+	build := progress.Build{Label: "controlplane", Name: p.name, Go: string(t), Arguments: []string{
 		"-mod=readonly", "-buildvcs=false", "-ldflags", p.ldflags, "-o", filepath.Join(bin, p.name), p.pkg,
 	}}
 	return build.Run(ctx)

@@ -22,8 +22,8 @@ const (
 )
 
 // download fetches the programs of the wanted Kubernetes series by setup-envtest and puts them into the folder.
-func download(ctx context.Context, bin, tools string, want versions) error {
-	setup, err := buildSetup(ctx, bin, tools)
+func (t toolchain) download(ctx context.Context, bin, tools string, want versions) error {
+	setup, err := t.buildSetup(ctx, bin, tools)
 	if err != nil {
 		return err
 	}
@@ -51,11 +51,13 @@ func download(ctx context.Context, bin, tools string, want versions) error {
 	return nil
 }
 
-func buildSetup(ctx context.Context, bin, tools string) (string, error) {
+func (t toolchain) buildSetup(ctx context.Context, bin, tools string) (string, error) {
 	setup := filepath.Join(bin, "setup-envtest")
-	build := progress.Build{Label: "controlplane", Name: "setup-envtest, which downloads", Dir: tools, Arguments: []string{
-		"-mod=readonly", "-buildvcs=false", "-o", setup, "sigs.k8s.io/controller-runtime/tools/setup-envtest",
-	}}
+	build := progress.Build{
+		Label: "controlplane", Name: "setup-envtest, which downloads", Go: string(t), Dir: tools, Arguments: []string{
+			"-mod=readonly", "-buildvcs=false", "-o", setup, "sigs.k8s.io/controller-runtime/tools/setup-envtest",
+		},
+	}
 	if err := build.Run(ctx); err != nil {
 		return "", err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -15,18 +14,22 @@ import (
 func main() {
 	bin := flag.String("bin", "../../bin", "folder that receives the programs")
 	tools := flag.String("tools", "../tools", "folder of the tool module, which pins setup-envtest")
+	command := flag.String("go", "go", "the go command")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *bin, *tools); err != nil {
+	if err := run(ctx, toolchain(*command), *bin, *tools); err != nil {
 		fmt.Fprintln(os.Stderr, "controlplane:", err)
 		os.Exit(1) //nolint:gocritic // nothing but the signal handler is left to undo
 	}
 }
 
+// toolchain is the go command that builds.
+type toolchain string
+
 // run makes sure that the programs are there, by the order that the package's documentation gives.
-func run(ctx context.Context, bin, tools string) error {
+func run(ctx context.Context, command toolchain, bin, tools string) error {
 	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
 		return useAssets(assets)
 	}
@@ -37,7 +40,7 @@ func run(ctx context.Context, bin, tools string) error {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return err
 	}
-	want, err := pinned(ctx)
+	want, err := command.pinned(ctx)
 	if err != nil {
 		return err
 	}
@@ -45,7 +48,7 @@ func run(ctx context.Context, bin, tools string) error {
 		say("%s in %s (%s)", want, bin, origin)
 		return nil
 	}
-	return obtain(ctx, bin, tools, want)
+	return command.obtain(ctx, bin, tools, want)
 }
 
 // useAssets accepts the folder that the user named, if it holds what tests cannot do without.
@@ -60,16 +63,16 @@ func useAssets(assets string) error {
 }
 
 // obtain downloads the programs or, where that cannot be, builds them; then it leaves the stamp.
-func obtain(ctx context.Context, bin, tools string, want versions) error {
+func (t toolchain) obtain(ctx context.Context, bin, tools string, want versions) error {
 	start := time.Now()
 	origin := "downloaded by setup-envtest"
-	if err := download(ctx, bin, tools, want); err != nil {
+	if err := t.download(ctx, bin, tools, want); err != nil {
 		if ctx.Err() != nil {
-			return errors.New("interrupted")
+			return context.Cause(ctx)
 		}
 		say("not downloaded (%v); building from modules, which takes minutes when the Go cache is cold", err)
 		origin = "built from modules"
-		if err := build(ctx, bin, want); err != nil {
+		if err := t.build(ctx, bin, want); err != nil {
 			return err
 		}
 	}

@@ -32,20 +32,21 @@ func (v versions) series() string {
 }
 
 // pinned reads the versions that this module's go.mod requires.
-func pinned(ctx context.Context) (versions, error) {
-	kubernetes, err := moduleVersion(ctx, "k8s.io/kubernetes")
+func (t toolchain) pinned(ctx context.Context) (versions, error) {
+	kubernetes, err := t.moduleVersion(ctx, "k8s.io/kubernetes")
 	if err != nil {
 		return versions{}, err
 	}
-	store, err := moduleVersion(ctx, "go.etcd.io/etcd/server/v3")
+	store, err := t.moduleVersion(ctx, "go.etcd.io/etcd/server/v3")
 	if err != nil {
 		return versions{}, err
 	}
 	return versions{kubernetes: kubernetes, etcd: store}, nil
 }
 
-func moduleVersion(ctx context.Context, module string) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-mod=readonly", "-m", "-f", "{{.Version}}", module).Output()
+func (t toolchain) moduleVersion(ctx context.Context, module string) (string, error) {
+	list := exec.CommandContext(ctx, string(t), "list", "-mod=readonly", "-m", "-f", "{{.Version}}", module)
+	out, err := list.Output()
 	if err != nil {
 		return "", fmt.Errorf("version of %s: %w", module, err)
 	}

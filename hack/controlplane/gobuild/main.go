@@ -20,6 +20,7 @@ func main() {
 	build := progress.Build{}
 	flag.StringVar(&build.Label, "label", "build", "what stands before each line")
 	flag.StringVar(&build.Name, "name", "", "what is built")
+	flag.StringVar(&build.Go, "go", "go", "the go command")
 	flag.StringVar(&build.Dir, "dir", ".", "folder in which go is run")
 	flag.Parse()
 	build.Arguments = flag.Args()

@@ -21,7 +21,7 @@ type Meter struct {
 
 	guarded struct {
 		sync.Mutex
-		builds            bool
+		detail            func() string // nil for none
 		packages, modules int
 		rest              []string
 	}
@@ -45,11 +45,16 @@ func newMeter(out io.Writer, label, what string) *Meter {
 	}
 }
 
+// Tell has the meter ask how far it has come whenever it shows that.
+func (m *Meter) Tell(detail func() string) {
+	m.guarded.Lock()
+	defer m.guarded.Unlock()
+	m.guarded.detail = detail
+}
+
 // Follow reads the output of `go build -v` to its end: one line for each package compiled or module downloaded.
 func (m *Meter) Follow(r io.Reader) {
-	m.guarded.Lock()
-	m.guarded.builds = true
-	m.guarded.Unlock()
+	m.Tell(m.built)
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -70,6 +75,12 @@ func (m *Meter) count(line string) {
 		rest := append(m.guarded.rest, line)
 		m.guarded.rest = rest[max(0, len(rest)-keep):]
 	}
+}
+
+func (m *Meter) built() string {
+	m.guarded.Lock()
+	defer m.guarded.Unlock()
+	return fmt.Sprintf("%d packages compiled, %d modules downloaded", m.guarded.packages, m.guarded.modules)
 }
 
 // Rest is the end of what was followed, but for the lines that were counted: what went wrong.
@@ -119,10 +130,11 @@ func (m *Meter) print(what string, last bool) {
 
 func (m *Meter) line(what string) string {
 	m.guarded.Lock()
-	defer m.guarded.Unlock()
+	detail := m.guarded.detail
+	m.guarded.Unlock()
 	line := fmt.Sprintf("%s: %s, %.0f s", m.label, what, time.Since(m.start).Seconds())
-	if m.guarded.builds {
-		line += fmt.Sprintf(", %d packages compiled, %d modules downloaded", m.guarded.packages, m.guarded.modules)
+	if detail != nil {
+		line += ", " + detail()
 	}
 	return line
 }

@@ -3,9 +3,12 @@ package progress
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +65,24 @@ func TestMeterShows(t *testing.T) {
 	}
 }
 
+// Who knows more than the time tells it when it is shown.
+func TestMeterTellsWhatItIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		var done atomic.Int32
+		m := newMeter(&out, "x", "busy")
+		m.Tell(func() string { return fmt.Sprintf("%d done", done.Load()) })
+		go m.show()
+		done.Store(3)
+		time.Sleep(16 * time.Second)
+		done.Store(5)
+		m.Stop("done")
+		if want := "x: busy, 15 s, 3 done\nx: done, 16 s, 5 done\n"; out.String() != want {
+			t.Errorf("shown %q, want %q", out.String(), want)
+		}
+	})
+}
+
 // module writes a module with one file into a new folder.
 func module(t *testing.T, program string) string {
 	dir := t.TempDir()
@@ -93,11 +114,30 @@ func TestBuildThatFailsTellsWhatTheCompilerSaid(t *testing.T) {
 	}
 }
 
+// A build that is under way ends when its context does, and tells why. The go command that is named is the one that
+// builds.
 func TestBuildIsInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	started, program := filepath.Join(dir, "started"), filepath.Join(dir, "go")
+	if err := syscall.Mkfifo(started, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := "#!/bin/sh\necho \"$@\" >" + started + "\nexec sleep 600\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		build := Build{Label: "x", Name: "x", Go: program, Arguments: []string{"."}}
+		ended <- build.Run(ctx)
+	}()
+	arguments, err := os.ReadFile(started) // it waits until the program has written, and is at work
+	if err != nil || string(arguments) != "build -v .\n" {
+		t.Errorf("go %q, %v, want build -v .", arguments, err)
+	}
 	cancel()
-	build := Build{Label: "x", Name: "x", Dir: module(t, "package main\n\nfunc main() {}\n")}
-	if err := build.Run(ctx); err == nil {
-		t.Error("an interrupted build succeeded")
+	if err := <-ended; err == nil || err.Error() != "build of x: context canceled" {
+		t.Errorf("err = %v, want the context's", err)
 	}
 }

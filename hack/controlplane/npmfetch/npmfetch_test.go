@@ -169,6 +169,19 @@ func TestFetchTriesAgainOnlyWhatMayPass(t *testing.T) {
 	}
 }
 
+func TestFetchCountsWhatItReceives(t *testing.T) {
+	tarball := tarballOf(t, [2]string{"package/index.js", "x"})
+	url, _ := serve(t, map[string][]byte{"/c/-/c-1.0.0.tgz": tarball})
+	from := newRegistry(url)
+	pinned := lockedPackage{path: "node_modules/c", Version: "1.0.0", Integrity: integrityOf(tarball)}
+	if _, err := from.fetch(t.Context(), pinned); err != nil {
+		t.Fatal(err)
+	}
+	if got := from.received.Load(); got != int64(len(tarball)) {
+		t.Errorf("%d bytes counted, want %d", got, len(tarball))
+	}
+}
+
 func TestUnpackRefusesPathsThatLeadOut(t *testing.T) {
 	for _, name := range []string{"package/../../evil", "package//etc/passwd", "evil"} {
 		t.Run(name, func(t *testing.T) {

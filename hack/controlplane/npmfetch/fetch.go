@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,16 @@ func registryFromEnv() string {
 type registry struct {
 	url    string
 	client *http.Client
+	// received counts the bytes of all tarballs, also those of tries that failed.
+	received counter
+}
+
+// counter counts the bytes that are written to it.
+type counter struct{ atomic.Int64 }
+
+func (c *counter) Write(part []byte) (int, error) {
+	c.Add(int64(len(part)))
+	return len(part), nil
 }
 
 func newRegistry(url string) *registry {
@@ -88,7 +99,7 @@ func (r *registry) get(ctx context.Context, url string) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("status %s", response.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, mostBytes+1))
+	body, err := io.ReadAll(io.TeeReader(io.LimitReader(response.Body, mostBytes+1), &r.received))
 	if err != nil {
 		return nil, err
 	}

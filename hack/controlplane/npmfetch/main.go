@@ -8,18 +8,21 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/mooring-dev/mooring/hack/controlplane/progress"
 )
 
 // atOnce is the number of packages fetched at the same time.
 const atOnce = 8
 
 func main() {
-	lockFile := flag.String("lock", "hack/node-assets/package-lock.json", "the package-lock.json that pins the packages")
-	dir := flag.String("dir", "bin/node-assets", "folder that receives node_modules and the link node")
+	lockFile := flag.String("lock", "../node-assets/package-lock.json", "the package-lock.json that pins the packages")
+	dir := flag.String("dir", "../../bin/node-assets", "folder that receives node_modules and the link node")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -56,6 +59,9 @@ func run(ctx context.Context, lockFile, dir, registry string) error {
 	}
 	fmt.Printf("node-assets: fetching %d packages\n", len(wanted))
 	if err := install(ctx, newRegistry(registry), wanted, dir); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		return err
 	}
 	if node == "" {
@@ -74,6 +80,12 @@ func install(ctx context.Context, from *registry, packages []lockedPackage, dir 
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
+	var unpacked atomic.Int32
+	meter := progress.Start("node-assets", "fetching")
+	defer meter.Stop("")
+	meter.Tell(func() string {
+		return fmt.Sprintf("%d of %d packages, %.1f MB", unpacked.Load(), len(packages), float64(from.received.Load())/1e6)
+	})
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, p := range packages {
@@ -85,6 +97,7 @@ func install(ctx context.Context, from *registry, packages []lockedPackage, dir 
 			if err := unpack(tarball, filepath.Join(dir, filepath.FromSlash(p.path))); err != nil {
 				return fmt.Errorf("%s %s: %w", p.name(), p.Version, err)
 			}
+			unpacked.Add(1)
 			return nil
 		})
 	}
