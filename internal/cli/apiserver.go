@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -23,11 +24,11 @@ const apiServerRefresh = 5 * time.Minute
 func apiServers(host string) []string {
 	var out []string
 	if parsed, err := url.Parse(host); err == nil && parsed.Host != "" {
-		port := firstOf(parsed.Port(), map[string]string{"http": "80"}[parsed.Scheme], "443")
+		port := cmp.Or(parsed.Port(), map[string]string{"http": "80"}[parsed.Scheme], "443")
 		out = append(out, net.JoinHostPort(parsed.Hostname(), port))
 	}
 	if inCluster := os.Getenv("KUBERNETES_SERVICE_HOST"); inCluster != "" {
-		out = append(out, net.JoinHostPort(inCluster, firstOf(os.Getenv("KUBERNETES_SERVICE_PORT"), "443")))
+		out = append(out, net.JoinHostPort(inCluster, cmp.Or(os.Getenv("KUBERNETES_SERVICE_PORT"), "443")))
 	}
 	return out
 }

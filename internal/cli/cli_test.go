@@ -13,14 +13,17 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/subject"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/test/builder"
 )
@@ -65,16 +68,19 @@ func golden(t *testing.T, name, text string) {
 	g.Expect(text).To(Equal(string(want)))
 }
 
+// commands are the names of those that people call.
+func commands() (names []string) {
+	for _, command := range newRoot("mooring").Commands() {
+		if !command.Hidden {
+			names = append(names, command.Name())
+		}
+	}
+	return names
+}
+
 // The flags are an interface: scripts and charts name them, so that what changes here is seen.
 func TestHelp(t *testing.T) {
-	commands := []string{""}
-	for _, command := range newRoot("mooring").Commands() {
-		if command.Hidden {
-			continue
-		}
-		commands = append(commands, command.Name())
-	}
-	for _, command := range commands {
+	for _, command := range append(commands(), "") {
 		t.Run(command, func(t *testing.T) {
 			out, errOut, err := execute(t, "mooring", strings.Fields(command+" --help")...)
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -89,6 +95,12 @@ func TestHelpOfAKubectlPlugin(t *testing.T) {
 	out, _, err := execute(t, "kubectl-mooring", "get", "--help")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(out).To(ContainSubstring("Usage:\n  kubectl mooring get [servers|sessions] [flags]\n"))
+	g.Expect(out).To(ContainSubstring("Examples:\n  kubectl mooring get\n  kubectl mooring get servers -A\n"))
+	for _, command := range append(commands(), "") {
+		out, _, err = execute(t, "kubectl-mooring", strings.Fields(command+" --help")...)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(strings.ReplaceAll(out, "kubectl mooring", "it")).NotTo(ContainSubstring("mooring "), command)
+	}
 	out, _, err = execute(t, "mooring", "get", "--help")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(out).To(ContainSubstring("Usage:\n  mooring get [servers|sessions] [flags]\n"))
@@ -113,7 +125,7 @@ func TestWrongUseIsRefusedWithAWord(t *testing.T) {
 		"gett":                   `unknown command "gett" for "mooring"`,
 		"get pods":               `argument "pods" is not one of servers, sessions`,
 		"get --no-such-flag":     `unknown flag: --no-such-flag`,
-		"why":                    "missing argument: SERVER",
+		"why":                    "missing argument: SERVER|SESSION",
 		"reconnect a b":          "unexpected argument: b",
 		"manager --workers=x":    `invalid argument "x" for "--workers"`,
 		"manager now":            "unexpected argument: now",
@@ -134,7 +146,7 @@ func TestWrongUseHasItsOwnStatus(t *testing.T) {
 		status int
 		errOut string
 	}{
-		"why": {2, "error: missing argument: SERVER\nusage: mooring why SERVER [flags]\nhelp:  mooring why --help\n"},
+		"diff": {2, "error: missing argument: SERVER\nusage: mooring diff SERVER [flags]\nhelp:  mooring diff --help\n"},
 		"get --kubeconfig /no/where": {
 			1, "error: kubeconfig: /no/where: no such file or directory; set KUBECONFIG, or give --kubeconfig\n",
 		},
@@ -153,6 +165,52 @@ func TestWrongUseHasItsOwnStatus(t *testing.T) {
 	}
 }
 
+// A name that a server and an agent session have is the server's, unless the person says otherwise.
+func TestWhyExplainsServersAndSessions(t *testing.T) {
+	both := server("both", "agents", "", 0, "", -1)
+	c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(&both,
+		builder.AgentSession("both").Namespace("agents").Obj(),
+		builder.AgentSession("coder").Namespace("agents").Obj()).Build()
+	for argument, want := range map[string]string{
+		"both":                           "MCPServer both in namespace agents is not judged yet.",
+		"server/both":                    "MCPServer both in namespace agents is not judged yet.",
+		"session/both":                   "AgentSession both in namespace agents is not judged yet.",
+		"coder":                          "AgentSession coder in namespace agents is not judged yet.",
+		"agentsession/coder":             "AgentSession coder in namespace agents is not judged yet.",
+		"agentsession.mooring.dev/coder": "AgentSession coder in namespace agents is not judged yet.",
+		"server/coder":                   "error: no MCPServer \"coder\" in namespace \"agents\"; `mooring get -A` lists all",
+		"session/none": "error: no AgentSession \"none\" in namespace \"agents\"; " +
+			"`mooring get sessions -A` lists all",
+		"none": "error: no AgentSession or MCPServer \"none\" in namespace \"agents\"; `mooring get sessions -A` and " +
+			"`mooring get servers -A` list all",
+		"pod/both": "error: no kind \"pod\"; use server or session",
+	} {
+		t.Run(argument, func(t *testing.T) {
+			var out bytes.Buffer
+			cmd := newWhy()
+			cmd.SetOut(&out)
+			newRoot("mooring").AddCommand(cmd)
+			cmd.SetContext(t.Context())
+			at, err := subject.Find(cmd, connected{c}, argument, subject.Server, subject.Session)
+			if err == nil {
+				err = why(at)
+			}
+			if err != nil {
+				fmt.Fprintf(&out, "error: %v\n", err)
+			}
+			got, _, _ := strings.Cut(out.String(), "\n")
+			NewWithT(t).Expect(got).To(Equal(want))
+		})
+	}
+}
+
+// connected is a cluster in which the namespace is "agents".
+type connected struct{ client.WithWatch }
+
+func (connected) Register(*pflag.FlagSet) {}
+
+func (c connected) Connect() (client.WithWatch, string, error) { return c.WithWatch, "agents", nil }
+
 // While nothing comes of it, what is known of the server is told.
 func TestReconnectWithoutAnOutcome(t *testing.T) {
 	g := NewWithT(t)
@@ -168,7 +226,8 @@ func TestReconnectWithoutAnOutcome(t *testing.T) {
 	root.SetErr(&errOut)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	g.Expect(reconnect(ctx, cmd, c, &s)).To(
+	at := &subject.Subject{WithWatch: c, ObjectKey: client.ObjectKeyFromObject(&s), Kind: subject.Server, Cmd: cmd}
+	g.Expect(reconnect(ctx, at, &s)).To(
 		MatchError("no outcome in time; the request stands, and --timeout waits longer"))
 	g.Expect(errOut.String()).To(Equal("reconnecting github ...\n"))
 	g.Expect(out.String()).To(HavePrefix("MCPServer github in namespace agents is not ready; it is being worked on " +
@@ -207,10 +266,10 @@ func TestWithoutAClusterItIsSaidWhatToDo(t *testing.T) {
 	none := fmt.Sprintf("kubeconfig: none was found at %s; set KUBECONFIG, or give --kubeconfig", file)
 	NewWithT(t).Expect(err).To(MatchError(none))
 	_, _, err = execute(t, "kubectl-mooring", "run")
-	NewWithT(t).Expect(err).To(MatchError(none + "; or try `kubectl mooring dev`, which needs none"))
+	NewWithT(t).Expect(err).To(MatchError(none + ", or try `kubectl mooring dev`, which needs none"))
 	_, _, err = execute(t, "mooring", "manager")
-	NewWithT(t).Expect(err).To(MatchError("no cluster: there is neither a pod's service account nor a kubeconfig; " +
-		"set KUBECONFIG, or try `mooring dev`"))
+	NewWithT(t).Expect(err).To(MatchError("kubeconfig: none was found, and this is no pod; " +
+		"set KUBECONFIG, or try `mooring dev`, which needs none"))
 }
 
 // A kubeconfig that does not lead to a cluster is refused with what there is, by every command that has the flags.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,8 +26,8 @@ import (
 var errNotInstalled = errors.New("the CRDs of Mooring are not installed in this cluster; " +
 	"run: kubectl apply -k config/crd (or config/default, with the manager)")
 
-// errNone is that there is no kubeconfig.
-var errNone = errors.New("none was found")
+// errNoKubeconfig is that there is no kubeconfig.
+var errNoKubeconfig = errors.New("none was found")
 
 // checkInstalled returns errNotInstalled when the cluster does not know our kinds.
 func checkInstalled(mapper meta.RESTMapper) error {
@@ -107,7 +108,7 @@ func (f *clusterFlags) config() (*rest.Config, string, error) {
 
 // checkContext refuses a context that the kubeconfig does not have, and none where there is a choice.
 func (f *clusterFlags) checkContext(known *clientcmdapi.Config) error {
-	wanted := firstOf(f.overrides.CurrentContext, known.CurrentContext)
+	wanted := cmp.Or(f.overrides.CurrentContext, known.CurrentContext)
 	contexts := slices.Sorted(maps.Keys(known.Contexts))
 	switch {
 	case known.Contexts[wanted] != nil || len(contexts) == 0 && f.overrides.CurrentContext == "":
@@ -128,7 +129,7 @@ func unknownCluster(err error, rules *clientcmd.ClientConfigLoadingRules) error 
 	case errors.As(err, &file):
 		err = fmt.Errorf("%s: %w", file.Path, file.Err)
 	case clientcmd.IsEmptyConfig(err): // its own text names a variable that is not read here
-		err = fmt.Errorf("%w at %s", errNone, strings.Join(rules.GetLoadingPrecedence(), ", "))
+		err = fmt.Errorf("%w at %s", errNoKubeconfig, strings.Join(rules.GetLoadingPrecedence(), ", "))
 	}
 	return fmt.Errorf("kubeconfig: %w; set KUBECONFIG, or give --kubeconfig", err)
 }

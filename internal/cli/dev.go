@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func takeOver(ctx context.Context, dir string, progress *progress) (unlock func(
 
 // findAssets returns the directory that has etcd and kube-apiserver.
 func (o *devOptions) findAssets() (string, error) {
-	assets := firstOf(o.assets, os.Getenv("KUBEBUILDER_ASSETS"), "bin")
+	assets := cmp.Or(o.assets, os.Getenv("KUBEBUILDER_ASSETS"), "bin")
 	for _, program := range []string{"etcd", "kube-apiserver"} {
 		if !exists(filepath.Join(assets, program)) {
 			return "", fmt.Errorf("%s is not in %s; run `make controlplane`, or give --assets", program, assets)
@@ -164,7 +165,7 @@ func environment(dir, assets string) (*envtest.Environment, error) {
 }
 
 func (o *devOptions) writeKubeconfig(dir string, content []byte) (string, error) {
-	path := firstOf(o.kubeconfig, filepath.Join(dir, "kubeconfig"))
+	path := cmp.Or(o.kubeconfig, filepath.Join(dir, "kubeconfig"))
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		return "", fmt.Errorf("kubeconfig: %w", err)
 	}
@@ -187,14 +188,4 @@ func managerConfig(environment *envtest.Environment, admin *rest.Config) (*rest.
 func exists(path string) bool {
 	_, err := os.Stat(path) //nolint:gosec // the user names their own files
 	return err == nil
-}
-
-// firstOf returns the first text that is not empty.
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

@@ -241,7 +241,8 @@ func TestDevFromStartToEnd(t *testing.T) {
 	_, errOut, err = d.run(kubeconfig, "why", "none")
 	d.Expect(err).To(HaveOccurred())
 	d.Expect(errOut).To(Equal(
-		"error: no MCPServer \"none\" in namespace \"default\"; `mooring get -A` lists all\n"))
+		"error: no AgentSession or MCPServer \"none\" in namespace \"default\"; `mooring get sessions -A` and " +
+			"`mooring get servers -A` list all\n"))
 
 	d.end(syscall.SIGINT)
 	d.Expect(fake.OpenSessions()).To(BeZero(), "sessions are closed before it ends")

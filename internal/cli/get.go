@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/subject"
 	"github.com/mooring-dev/mooring/internal/cli/table"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
@@ -33,7 +35,7 @@ func newGet() *cobra.Command {
 			if flags.all {
 				namespace = ""
 			}
-			note(cmd, c, explain.LastKnown)
+			(&subject.Subject{WithWatch: c, Cmd: cmd}).Note(explain.LastKnown)
 			if len(arguments) == 1 && arguments[0] == "sessions" {
 				return getSessions(cmd, c, namespace)
 			}
@@ -111,7 +113,7 @@ func printSessions(out io.Writer, sessions []v1alpha1.AgentSession, now time.Tim
 		if catalog := session.Status.Catalog; catalog != nil && catalog.ToolCount != nil {
 			tools = fmt.Sprint(*catalog.ToolCount)
 		}
-		cells := []string{session.Name, ready, firstOf(session.Status.Summary, "-"), tools, reason, since}
+		cells := []string{session.Name, ready, cmp.Or(session.Status.Summary, "-"), tools, reason, since}
 		if namespaced {
 			cells = append([]string{session.Namespace}, cells...)
 		}

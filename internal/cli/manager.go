@@ -86,10 +86,10 @@ func newManager() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := ctrl.GetConfig()
 			if clientcmd.IsEmptyConfig(err) { // its own text names a variable that is not read here
-				err = errors.New("there is neither a pod's service account nor a kubeconfig")
+				err = errors.New("none was found, and this is no pod")
 			}
 			if err != nil {
-				return fmt.Errorf("no cluster: %w; set KUBECONFIG, or try `%s dev`", err, usage.Program(cmd))
+				return fmt.Errorf("kubeconfig: %w; set KUBECONFIG, or try `%s dev`, which needs none", err, usage.Program(cmd))
 			}
 			return runManager(cmd.Context(), config, o)
 		},
@@ -107,8 +107,8 @@ func newRun() *cobra.Command {
 		Args:  usage.Args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, _, err := cluster.config()
-			if errors.Is(err, errNone) {
-				err = fmt.Errorf("%w; or try `%s dev`, which needs none", err, usage.Program(cmd))
+			if errors.Is(err, errNoKubeconfig) {
+				err = fmt.Errorf("%w, or try `%s dev`, which needs none", err, usage.Program(cmd))
 			}
 			if err != nil {
 				return err

@@ -14,7 +14,9 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/await"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/subject"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
+	"github.com/mooring-dev/mooring/internal/refs"
 )
 
 func newReconnect() *cobra.Command {
@@ -25,20 +27,22 @@ func newReconnect() *cobra.Command {
 		Short: "Drop a server's session, connect anew, and wait for the outcome",
 		Args:  usage.Args("SERVER"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			c, namespace, err := flags.Connect()
+			at, err := subject.Find(cmd, flags, arguments[0], subject.Server)
 			if err != nil {
 				return err
 			}
-			server, err := findServer(cmd, c, client.ObjectKey{Namespace: namespace, Name: arguments[0]})
-			if err != nil {
+			server, err := at.Server()
+			switch {
+			case err != nil:
 				return err
-			}
-			if server.Spec.Disabled {
+			case server == nil:
+				return at.None()
+			case server.Spec.Disabled:
 				return fmt.Errorf("%s is disabled and holds no session; remove spec.disabled", server.Name)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			return reconnect(ctx, cmd, c, server)
+			return reconnect(ctx, at, server)
 		},
 	}
 	flags.Register(cmd.Flags())
@@ -47,32 +51,29 @@ func newReconnect() *cobra.Command {
 }
 
 // reconnect sets the annotation and waits until the manager has echoed it, which it does when an attempt has ended.
-func reconnect(ctx context.Context, cmd *cobra.Command, c client.WithWatch, server *v1alpha1.MCPServer) error {
-	note(cmd, c, explain.Unheeded)
+func reconnect(ctx context.Context, at *subject.Subject, server *v1alpha1.MCPServer) error {
+	at.Note(explain.Unheeded)
 	before := server.DeepCopy()
 	value := time.Now().UTC().Format(time.RFC3339Nano)
 	if server.Annotations == nil {
 		server.Annotations = map[string]string{}
 	}
 	server.Annotations[v1alpha1.AnnotationReconnect] = value
-	if err := c.Patch(ctx, server, client.MergeFrom(before)); err != nil {
+	if err := at.Patch(ctx, server, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("annotation: %w", err)
 	}
-	done := newProgress(cmd.ErrOrStderr()).step("reconnecting %s", server.Name)
-	after, err := await.For(ctx, c, &v1alpha1.MCPServerList{}, client.ObjectKeyFromObject(server),
+	done := newProgress(at.Cmd.ErrOrStderr()).step("reconnecting %s", server.Name)
+	after, err := await.For(ctx, at, &v1alpha1.MCPServerList{}, server,
 		func(s *v1alpha1.MCPServer) bool { return s.Status.LastHandledReconnectAt == value })
 	if err != nil {
 		late, outcome := await.Outcome(err)
-		if after == nil { // it was not seen since
-			after = server
-		}
 		if late {
-			_, _ = fmt.Fprint(cmd.OutOrStdout(), explain.Server(after, view(context.WithoutCancel(ctx), cmd, c)))
+			_, _ = fmt.Fprint(at.Cmd.OutOrStdout(), explain.Server(after, at.View(context.WithoutCancel(ctx))))
 		}
 		return outcome
 	}
 	done()
-	_, err = fmt.Fprint(cmd.OutOrStdout(), explain.Server(after, view(ctx, cmd, c)))
+	_, err = fmt.Fprint(at.Cmd.OutOrStdout(), explain.Server(after, at.View(ctx)))
 	if err != nil {
 		return err
 	}
@@ -86,8 +87,8 @@ func verdict(server *v1alpha1.MCPServer) error {
 	case ready != nil && ready.Status == metav1.ConditionTrue:
 		return nil
 	case ready != nil && ready.Reason == v1alpha1.ReasonSecretAccessDenied: // a reconnect does not ask for it anew
-		return errors.New("the server is not ready; access that was granted just now is noticed within 30s, " +
-			"and the connection follows by itself")
+		return fmt.Errorf("the server is not ready; access that was granted just now is noticed within %s, "+
+			"and the connection follows by itself", refs.DefaultRecheck)
 	default:
 		return errors.New("the server is not ready")
 	}

@@ -33,7 +33,7 @@ func Main() int {
 		return 0
 	case errors.As(err, &wrong):
 		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n%s\n", err, wrong.Hint())
-		return usage.Status
+		return usage.ExitStatus
 	default:
 		_, _ = fmt.Fprintln(os.Stderr, "error:", err)
 		return 1
@@ -50,7 +50,7 @@ func newRoot(program string) *cobra.Command {
 		SilenceErrors: true,
 	}
 	if strings.HasPrefix(program, "kubectl-") {
-		usage.Name(root, "kubectl mooring")
+		usage.SetName(root, "kubectl mooring")
 	}
 	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(), newReconnect(), newVersion(),
 		statedir.NewTether(), agents.Tools(&clusterFlags{}), agents.Diff(&clusterFlags{}),

@@ -46,7 +46,7 @@ func TestDeniedAccessIsAskedForEveryRecheckAndWakesOnceWhenGranted(t *testing.T)
 		w.expectWakes("denied", map[string]int{"agents/a": 1, "agents/b": 1, "agents/c": 1})
 		before := w.reviewed("agents")
 
-		time.Sleep(10*defaultRecheck + time.Second)
+		time.Sleep(10*DefaultRecheck + time.Second)
 		w.expectWakes("still denied", map[string]int{})
 		if got := w.reviewed("agents") - before; got != 10 {
 			t.Fatalf("asked %d times in 10 rechecks for 3 referrers, want 10", got)
@@ -54,13 +54,13 @@ func TestDeniedAccessIsAskedForEveryRecheckAndWakesOnceWhenGranted(t *testing.T)
 
 		w.put(secretRef("agents", "a"), "1")
 		w.grant("list secrets agents")
-		time.Sleep(defaultRecheck)
+		time.Sleep(DefaultRecheck)
 		w.expectWakes("granted", map[string]int{"agents/a": 1, "agents/b": 1, "agents/c": 1})
 		if w.tracker.denied("agents", Secret) {
 			t.Fatal("denied after the grant")
 		}
 		before = w.reviewed("agents")
-		time.Sleep(10 * defaultRecheck)
+		time.Sleep(10 * DefaultRecheck)
 		w.expectWakes("calm", map[string]int{})
 		if got := w.reviewed("agents") - before; got != 0 {
 			t.Fatalf("asked %d times while granted, want 0", got)
@@ -110,7 +110,7 @@ func TestRefusedListIsDeniedAndNotTriedInALoop(t *testing.T) {
 		if !w.tracker.denied("agents", Secret) {
 			t.Fatal("not denied")
 		}
-		time.Sleep(10 * defaultRecheck)
+		time.Sleep(10 * DefaultRecheck)
 		w.expectWakes("without an answer", map[string]int{})
 		if lists, _ := w.requests("agents"); lists != 1 {
 			t.Fatalf("%d lists, want 1", lists)
@@ -120,7 +120,7 @@ func TestRefusedListIsDeniedAndNotTriedInALoop(t *testing.T) {
 		w.brokenReviews = false
 		w.mu.Unlock()
 		w.grant("list secrets agents")
-		time.Sleep(defaultRecheck)
+		time.Sleep(DefaultRecheck)
 		w.expectWakes("granted", map[string]int{"agents/github": 1})
 	})
 }
@@ -159,7 +159,7 @@ func TestRefusedReadDeniesAndWakesAllReferrers(t *testing.T) {
 		w.tracker.Track(named("agents", "exa"), []Ref{secretRef("agents", "exa")})
 		w.wakes()
 
-		time.Sleep(3*defaultRecheck + time.Second) // between two rechecks
+		time.Sleep(3*DefaultRecheck + time.Second) // between two rechecks
 		reviewed := w.reviewed("agents")
 		w.refuse("get secrets agents")
 		_, _, err := w.tracker.Read(t.Context(), gh)
@@ -185,7 +185,7 @@ func TestRefusedReadDeniesAndWakesAllReferrers(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "agents", Name: "gh"},
 			Data:       map[string][]byte{"token": []byte("t")},
 		})
-		time.Sleep(defaultRecheck)
+		time.Sleep(DefaultRecheck)
 		w.expectWakes("granted", map[string]int{"agents/github": 1, "agents/exa": 1})
 		if value, _, err := w.tracker.Read(t.Context(), gh); err != nil || value.Reveal() != "t" {
 			t.Fatalf("read = %q, %v, want t", value.Reveal(), err)
@@ -202,7 +202,7 @@ func TestRefusalOfAnEarlierRoundIsIgnored(t *testing.T) {
 		w.wakes()
 		watch, earlier, _ := w.tracker.standing(gh.scope())
 		watch.refuse(earlier)
-		time.Sleep(2 * defaultRecheck)
+		time.Sleep(2 * DefaultRecheck)
 		w.expectWakes("denied and granted", map[string]int{"agents/github": 2})
 
 		watch.refuse(earlier)

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	defaultGrace   = 10 * time.Minute
-	defaultRecheck = 30 * time.Second
+	defaultGrace = 10 * time.Minute
+	// DefaultRecheck is how often denied access is asked for again where Options do not say.
+	DefaultRecheck = 30 * time.Second
 )
 
 var errRunning = errors.New("tracker was already run")
@@ -33,7 +34,7 @@ type Options struct {
 	Identity string
 	// Grace is how long a watch outlives its last reference; 0 means 10 minutes.
 	Grace time.Duration
-	// Recheck is how often denied access is asked for again, and the step of Grace; 0 means 30 seconds.
+	// Recheck is how often denied access is asked for again, and the step of Grace; 0 means DefaultRecheck.
 	Recheck time.Duration
 	// Log hears of access that is denied and granted. The zero value is silent.
 	Log logr.Logger
@@ -73,7 +74,7 @@ func New(o Options) *Tracker {
 		wake:     o.Wake,
 		identity: o.Identity,
 		grace:    cmp.Or(o.Grace, defaultGrace),
-		recheck:  cmp.Or(o.Recheck, defaultRecheck),
+		recheck:  cmp.Or(o.Recheck, DefaultRecheck),
 		log:      o.Log,
 		guarded:  guarded{owners: map[owner]sets.Set[Ref]{}, watches: map[scope]*watch{}},
 	}

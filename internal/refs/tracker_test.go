@@ -117,7 +117,7 @@ func TestWatchEndsAfterGrace(t *testing.T) {
 		if taken.IsStopped() {
 			t.Fatal("watch ended within grace")
 		}
-		time.Sleep(defaultRecheck + time.Second)
+		time.Sleep(DefaultRecheck + time.Second)
 		synctest.Wait()
 		if !taken.IsStopped() {
 			t.Fatal("watch goes on after grace")
@@ -146,7 +146,7 @@ func TestWatchOutlivesItsLastReferenceByGrace(t *testing.T) {
 		w.expectWakes("still referred to long after", map[string]int{"agents/github": 1})
 
 		w.tracker.Track(owner, nil)
-		time.Sleep(defaultGrace + defaultRecheck)
+		time.Sleep(defaultGrace + DefaultRecheck)
 		synctest.Wait()
 		if n := len(w.tracker.guarded.watches); n != 0 {
 			t.Fatalf("%d watches after grace, want none", n)

@@ -12,21 +12,22 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/subject"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // Diff returns the command "diff".
-func Diff(cluster Cluster) *cobra.Command {
+func Diff(cluster subject.Cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff SERVER",
 		Short: "Show what of a pinned server's tools is not as it was approved, tool by tool",
 		Args:  usage.Args("SERVER"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			at, err := find(cmd, cluster, arguments[0])
+			at, err := find(cmd, cluster, arguments[0], subject.Server)
 			if err != nil {
 				return err
 			}
-			at.note(explain.LastKnown)
+			at.Note(explain.LastKnown)
 			return at.diff(cmd.OutOrStdout())
 		},
 	}
@@ -34,14 +35,14 @@ func Diff(cluster Cluster) *cobra.Command {
 	return cmd
 }
 
-func (p *place) diff(out io.Writer) error {
-	server, err := p.server()
+func (p place) diff(out io.Writer) error {
+	server, err := p.Server()
 	if err != nil {
 		return err
 	}
 	switch {
 	case server == nil:
-		return fmt.Errorf("no MCPServer %q in namespace %q; `%s get -A` lists all", p.Name, p.Namespace, p.program())
+		return p.None()
 	case server.Status.Catalog == nil || server.Status.Catalog.ConfigMap == "":
 		return p.unlisted(server)
 	}

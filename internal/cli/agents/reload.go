@@ -11,18 +11,19 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/await"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/subject"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // Reload returns the command "reload".
-func Reload(cluster Cluster) *cobra.Command {
+func Reload(cluster subject.Cluster) *cobra.Command {
 	timeout := 2 * time.Minute
 	cmd := &cobra.Command{
 		Use:   "reload SESSION",
 		Short: "Have an agent session's servers listed anew and its catalog published again",
 		Args:  usage.Args("SESSION"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			at, err := find(cmd, cluster, arguments[0])
+			at, err := find(cmd, cluster, arguments[0], subject.Session)
 			if err != nil {
 				return err
 			}
@@ -37,16 +38,15 @@ func Reload(cluster Cluster) *cobra.Command {
 }
 
 // reload sets the annotation and waits until it is echoed in status.
-func (p *place) reload(ctx context.Context) error {
-	session, err := p.session()
+func (p place) reload(ctx context.Context) error {
+	session, err := p.Session()
 	if err != nil {
 		return err
 	}
 	if session == nil {
-		return fmt.Errorf("no AgentSession %q in namespace %q; `%s get sessions -A` lists all",
-			p.Name, p.Namespace, p.program())
+		return p.None()
 	}
-	p.note(explain.Unheeded)
+	p.Note(explain.Unheeded)
 	before := session.DeepCopy()
 	value := time.Now().UTC().Format(time.RFC3339Nano)
 	if session.Annotations == nil {
@@ -56,16 +56,13 @@ func (p *place) reload(ctx context.Context) error {
 	if err := p.Patch(ctx, session, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("annotation: %w", err)
 	}
-	_, _ = fmt.Fprintf(p.cmd.ErrOrStderr(), "reloading %s ...\n", p.Name)
-	after, err := await.For(ctx, p.WithWatch, &v1alpha1.AgentSessionList{}, p.ObjectKey,
+	_, _ = fmt.Fprintf(p.Cmd.ErrOrStderr(), "reloading %s ...\n", p.Name)
+	after, err := await.For(ctx, p.WithWatch, &v1alpha1.AgentSessionList{}, session,
 		func(s *v1alpha1.AgentSession) bool { return s.Status.LastHandledReloadAt == value })
 	if err != nil {
 		late, outcome := await.Outcome(err)
-		if after == nil { // it was not seen since
-			after = session
-		}
 		if late {
-			_, _ = fmt.Fprint(p.cmd.OutOrStdout(), explain.Session(after, p.view(context.WithoutCancel(ctx))))
+			_, _ = fmt.Fprint(p.Cmd.OutOrStdout(), explain.Agent(after, p.View(context.WithoutCancel(ctx))))
 		}
 		return outcome
 	}
@@ -73,7 +70,7 @@ func (p *place) reload(ctx context.Context) error {
 }
 
 // tell prints what agents are offered now.
-func (p *place) tell(session *v1alpha1.AgentSession) error {
+func (p place) tell(session *v1alpha1.AgentSession) error {
 	tools, revision := int32(0), "none"
 	if catalog := session.Status.Catalog; catalog != nil {
 		if catalog.ToolCount != nil {
@@ -81,7 +78,7 @@ func (p *place) tell(session *v1alpha1.AgentSession) error {
 		}
 		revision = catalog.Revision
 	}
-	_, err := fmt.Fprintf(p.cmd.OutOrStdout(), "%s: %d tools of %s servers, revision %s\n",
+	_, err := fmt.Fprintf(p.Cmd.OutOrStdout(), "%s: %d tools of %s servers, revision %s\n",
 		session.Name, tools, session.Status.Summary, revision)
 	return err
 }

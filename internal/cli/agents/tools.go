@@ -16,6 +16,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/catalog/render"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/subject"
 	"github.com/mooring-dev/mooring/internal/cli/table"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
@@ -24,7 +25,7 @@ import (
 var forms = []string{"table", "json", "openai", "anthropic", "markdown"}
 
 // Tools returns the command "tools".
-func Tools(cluster Cluster) *cobra.Command {
+func Tools(cluster subject.Cluster) *cobra.Command {
 	form := "table"
 	cmd := &cobra.Command{
 		Use:   "tools SESSION|SERVER",
@@ -34,16 +35,15 @@ names. Where both have the name, the agent session is shown; "server/NAME" and "
 		Example: "  mooring tools coder -n agents\n  mooring tools server/github -o openai",
 		Args:    usage.Args("SESSION|SERVER"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			kind, name := split(arguments[0])
-			if err := check(cmd, kind, form); err != nil {
-				return err
+			if !slices.Contains(forms, form) {
+				return usage.Errorf(cmd, "no output form %q; use one of %s", form, strings.Join(forms, ", "))
 			}
-			at, err := find(cmd, cluster, name)
+			at, err := find(cmd, cluster, arguments[0], subject.Session, subject.Server)
 			if err != nil {
 				return err
 			}
-			at.note(explain.LastKnown)
-			offered, err := at.offered(kind)
+			at.Note(explain.LastKnown)
+			offered, err := at.offered()
 			if err != nil {
 				return err
 			}
@@ -53,27 +53,6 @@ names. Where both have the name, the agent session is shown; "server/NAME" and "
 	cluster.Register(cmd.Flags())
 	cmd.Flags().StringVarP(&form, "output", "o", form, "one of "+strings.Join(forms, ", "))
 	return cmd
-}
-
-// split takes "kind/name" apart; a plain name is of any kind.
-func split(argument string) (kind, name string) {
-	kind, name, found := strings.Cut(argument, "/")
-	if !found {
-		return "", argument
-	}
-	return kind, name
-}
-
-// check refuses words that are none of ours.
-func check(cmd *cobra.Command, kind, form string) error {
-	switch {
-	case kind != "" && kind != "session" && kind != "server":
-		return usage.Errorf(cmd, "no kind %q; use one of session, server", kind)
-	case !slices.Contains(forms, form):
-		return usage.Errorf(cmd, "no output form %q; use one of %s", form, strings.Join(forms, ", "))
-	default:
-		return nil
-	}
 }
 
 // shown is a catalog as it is to be printed: one tool object and one row for each tool.
@@ -86,34 +65,28 @@ type shown struct {
 }
 
 // offered reads the catalog of the session or server.
-func (p *place) offered(kind string) (*shown, error) {
-	if kind == "" || kind == "session" {
-		session, err := p.session()
-		if err != nil {
-			return nil, err
-		}
-		if session != nil {
-			return p.sessionCatalog(session)
-		}
+func (p place) offered() (*shown, error) {
+	session, err := p.Session()
+	if err != nil {
+		return nil, err
 	}
-	if kind == "" || kind == "server" {
-		server, err := p.server()
-		if err != nil {
-			return nil, err
-		}
-		if server != nil {
-			return p.serverCatalog(server)
-		}
+	if session != nil {
+		return p.sessionCatalog(session)
 	}
-	return nil, fmt.Errorf("no %s %q in namespace %q; `%[4]s get sessions -A` and `%[4]s get servers -A` list all",
-		map[string]string{"": "AgentSession or MCPServer", "session": "AgentSession", "server": "MCPServer"}[kind],
-		p.Name, p.Namespace, p.program())
+	server, err := p.Server()
+	if err != nil {
+		return nil, err
+	}
+	if server != nil {
+		return p.serverCatalog(server)
+	}
+	return nil, p.None()
 }
 
-func (p *place) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) {
+func (p place) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) {
 	if session.Status.Catalog == nil || session.Status.Catalog.ConfigMap == "" {
-		return nil, fmt.Errorf("AgentSession %q has no catalog yet%s; `kubectl describe agentsession %s -n %s` tells more",
-			p.Name, reason(session.Status.Conditions), p.Name, p.Namespace)
+		return nil, fmt.Errorf("AgentSession %q has no catalog yet%s; `%s why session/%s -n %s` tells more",
+			p.Name, reason(session.Status.Conditions), p.Program(), p.Name, p.Namespace)
 	}
 	object, err := p.configMap(session.Status.Catalog.ConfigMap)
 	if err != nil {
@@ -136,7 +109,7 @@ func (p *place) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) {
 	return out, nil
 }
 
-func (p *place) serverCatalog(server *v1alpha1.MCPServer) (*shown, error) {
+func (p place) serverCatalog(server *v1alpha1.MCPServer) (*shown, error) {
 	if server.Status.Catalog == nil || server.Status.Catalog.ConfigMap == "" {
 		return nil, p.unlisted(server)
 	}
@@ -158,9 +131,9 @@ func (p *place) serverCatalog(server *v1alpha1.MCPServer) (*shown, error) {
 }
 
 // unlisted says that a server has no catalog, and what it says of itself.
-func (p *place) unlisted(server *v1alpha1.MCPServer) error {
+func (p place) unlisted(server *v1alpha1.MCPServer) error {
 	return fmt.Errorf("MCPServer %q has no catalog yet%s; `%s why %s -n %s` tells more",
-		p.Name, reason(server.Status.Conditions), p.program(), p.Name, p.Namespace)
+		p.Name, reason(server.Status.Conditions), p.Program(), p.Name, p.Namespace)
 }
 
 // reason is what Ready says, in parentheses, until it is True.

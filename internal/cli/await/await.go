@@ -25,15 +25,14 @@ func Outcome(err error) (late bool, outcome error) {
 	return false, fmt.Errorf("outcome: %w", err)
 }
 
-// For watches the object of key, which is of list's kind, until wanted approves of it, and returns it so. What stands
-// there already counts. Its errors are ErrDeleted, ErrEnded, the context's, or the API server's; with one of them comes
-// the object as it was seen last, its zero value if it never was.
+// For watches an object, which is of list's kind, until wanted approves of it, and returns it so. What stands there
+// already counts. Its errors are ErrDeleted, ErrEnded, the context's, or the API server's; with one of them comes the
+// object as it was seen last, which is as it was given if it was not seen since.
 func For[T client.Object](
-	ctx context.Context, c client.WithWatch, list client.ObjectList, key client.ObjectKey, wanted func(T) bool,
+	ctx context.Context, c client.WithWatch, list client.ObjectList, last T, wanted func(T) bool,
 ) (T, error) {
-	var last T
-	watcher, err := c.Watch(ctx, list, client.InNamespace(key.Namespace),
-		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", key.Name)})
+	watcher, err := c.Watch(ctx, list, client.InNamespace(last.GetNamespace()),
+		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", last.GetName())})
 	if err != nil {
 		return last, fmt.Errorf("watch: %w", err)
 	}

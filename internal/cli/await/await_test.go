@@ -57,7 +57,7 @@ func TestFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			got, err := await.For(t.Context(), watching(t, test.events...), &corev1.ConfigMapList{},
-				client.ObjectKey{Namespace: "n", Name: "o"}, isDone)
+				object("given"), isDone)
 			if test.want != nil {
 				g.Expect(err).To(MatchError(test.want))
 				g.Expect(got.Data["k"]).To(Equal(test.last), "as it was seen last")
@@ -73,9 +73,10 @@ func TestForEndsWithItsContext(t *testing.T) {
 	g := NewWithT(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	seen, err := await.For(ctx, watching(t), &corev1.ConfigMapList{}, client.ObjectKey{Name: "o"}, isDone)
+	given := object("done") // which counts only where it stands
+	seen, err := await.For(ctx, watching(t), &corev1.ConfigMapList{}, given, isDone)
 	g.Expect(errors.Is(err, context.Canceled)).To(BeTrue())
-	g.Expect(seen).To(BeNil(), "it was not seen")
+	g.Expect(seen).To(BeIdenticalTo(given), "it was not seen since")
 }
 
 func TestOutcome(t *testing.T) {

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,14 +16,24 @@ func (e *explanation) stalled() bool {
 	return meta.IsStatusConditionTrue(e.server.Status.Conditions, v1alpha1.ConditionStalled)
 }
 
+// parted takes a message apart into what happened and what to do. That it is tried again stands under Next.
+func parted(message string) (what, advice string) {
+	const again = "it is tried again"
+	what, advice, _ = strings.Cut(message, "; ")
+	if strings.HasPrefix(advice, again) {
+		return what, ""
+	}
+	advice, _, _ = strings.Cut(advice, "; "+again)
+	return what, advice
+}
+
 // advice is what the message tells to do, and the command that tries at once where one does.
 func (e *explanation) advice(ready *metav1.Condition) string {
 	if ready.Status == metav1.ConditionTrue {
 		return ""
 	}
 	var out []string
-	_, next, found := strings.Cut(ready.Message, "; ")
-	if found && ready.Reason != v1alpha1.ReasonRateLimited { // its message tells what we do, which is told anyway
+	if _, next := parted(ready.Message); next != "" {
 		out = append(out, next)
 	}
 	session := e.server.Status.Session
@@ -42,11 +53,19 @@ func (e *explanation) tools() string {
 		return "none are published"
 	}
 	text := fmt.Sprintf("%d in ConfigMap %s", *catalog.ToolCount, catalog.ConfigMap)
-	if session := e.server.Status.Session; session == nil || session.State != v1alpha1.SessionConnected {
+	session := e.server.Status.Session
+	switch {
+	case catalog.ConfirmedAt != nil && e.Now.Sub(catalog.ConfirmedAt.Time) >= validity:
+		text += fmt.Sprintf(", not confirmed for %.0f days and offered to no new agent session", validity.Hours()/24)
+	case session == nil || session.State != v1alpha1.SessionConnected:
 		text += ", from the last good list"
 	}
 	return text
 }
+
+// validity is how long tools are offered after they were confirmed: what the API says of status.catalog.confirmedAt. A
+// server that is connected confirms them each day.
+const validity = 30 * 24 * time.Hour
 
 // calls tells what the gateways see, where they see trouble.
 func calls(server *v1alpha1.MCPServer) string {

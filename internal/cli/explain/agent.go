@@ -3,7 +3,6 @@ package explain
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,20 +10,17 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 )
 
-const (
-	// mostServers is how many servers that cannot be used are told of.
-	mostServers = 5
-	// longestWait is how long a server that has no tools stored is waited for.
-	longestWait = 30 * time.Second
-)
+// mostServers is how many servers that cannot be used are told of.
+const mostServers = 5
 
 // inWords are the states that are two words.
 var inWords = map[string]string{v1alpha1.ServerNotFound: "not found", v1alpha1.ServerNotPermitted: "not permitted"}
 
-// Session explains an AgentSession, in lines of plain text.
-func Session(session *v1alpha1.AgentSession, view View) string {
+// Agent explains an AgentSession, in lines of plain text.
+func Agent(session *v1alpha1.AgentSession, view View) string {
 	p := &page{View: view}
 	ready := meta.FindStatusCondition(session.Status.Conditions, v1alpha1.ConditionReady)
 	name := fmt.Sprintf("AgentSession %s in namespace %s", session.Name, session.Namespace)
@@ -32,7 +28,7 @@ func Session(session *v1alpha1.AgentSession, view View) string {
 		return p.unseen(name, ready)
 	}
 	p.headline(name, ready, stalledSession(session))
-	what, advice, _ := strings.Cut(ready.Message, "; ")
+	what, advice := parted(ready.Message)
 	if ready.Status != metav1.ConditionTrue {
 		p.say("Because", what)
 	}
@@ -61,10 +57,14 @@ func (p *page) nextOf(session *v1alpha1.AgentSession, ready *metav1.Condition) s
 	case ready.Status == metav1.ConditionTrue:
 		return ""
 	case stalledSession(session):
-		return "nothing, until the cause is mended"
+		return untilMended
 	case ready.Reason == v1alpha1.ReasonAwaitingServers:
 		return fmt.Sprintf("the catalog is published once each server has answered, after %s at most",
-			duration.HumanDuration(longestWait))
+			duration.HumanDuration(gate.HoldLimit))
+	case ready.Reason == v1alpha1.ReasonPublishFailed:
+		return writtenAgain
+	case ready.Reason == v1alpha1.ReasonDiscoveryFailed:
+		return onceMended
 	default:
 		return "it goes on by itself as soon as its servers can be used"
 	}
@@ -76,20 +76,18 @@ func (p *page) servers(session *v1alpha1.AgentSession) string {
 	if session.Status.Summary != "" {
 		out = append(out, session.Status.Summary+" can be used")
 	}
-	more := 0
+	unusable := 0
 	for i := range session.Status.Servers {
 		server := &session.Status.Servers[i]
 		if server.State == v1alpha1.ServerConnected && server.Message == "" || server.State == v1alpha1.ServerFiltered {
 			continue
 		}
-		if len(out) > mostServers {
-			more++
-			continue
+		if unusable++; unusable <= mostServers {
+			out = append(out, p.server(server))
 		}
-		out = append(out, p.server(server))
 	}
-	if more > 0 {
-		out = append(out, fmt.Sprintf("and %d more", more))
+	if unusable > mostServers {
+		out = append(out, fmt.Sprintf("and %d more", unusable-mostServers))
 	}
 	return strings.Join(out, "\n")
 }
@@ -100,7 +98,7 @@ func (p *page) server(server *v1alpha1.SessionServerStatus) string {
 		state = strings.ToLower(server.State)
 	}
 	text := fmt.Sprintf("%s: %s", server.Name, state)
-	if what, _, _ := strings.Cut(server.Message, "; "); what != "" {
+	if what, _ := parted(server.Message); what != "" {
 		text += ", " + what
 	}
 	if absent { // there is nothing to look into

@@ -33,7 +33,7 @@ func of(name, state, message string) v1alpha1.SessionServerStatus {
 	return v1alpha1.SessionServerStatus{Name: name, Namespace: "agents", State: state, Message: message}
 }
 
-func TestSession(t *testing.T) {
+func TestAgent(t *testing.T) {
 	const f, yes = metav1.ConditionFalse, metav1.ConditionTrue
 	catalog := &v1alpha1.SessionCatalogStatus{
 		ConfigMap: "coder-mcp-catalog", Revision: "0123456789ab", ToolCount: ptr.To[int32](7),
@@ -55,19 +55,29 @@ func TestSession(t *testing.T) {
 	for i := range 7 {
 		many.Status.Servers = append(many.Status.Servers, of(fmt.Sprintf("s%d", i), v1alpha1.ServerDeferred, ""))
 	}
+	first := agent(f, v1alpha1.ReasonAwaitingServers, "waiting for the first answer of agents/s0")
+	first.Status.Servers = many.Status.Servers[:6]
+	notStored := agent(f, v1alpha1.ReasonPublishFailed, refusal("coder-mcp-catalog"))
+	notStored.Status.Summary = "1/1"
+	unknown := agent(f, v1alpha1.ReasonDiscoveryFailed,
+		`AgentSession "lead", the parent of "coder", does not exist; create it, or correct spec.parentRef`)
+	unknown.Status.Catalog = &v1alpha1.SessionCatalogStatus{
+		ConfigMap: "coder-mcp-catalog", Revision: "0123456789ab", ToolCount: ptr.To[int32](0),
+	}
 	changed := agent(yes, v1alpha1.ReasonAllServersAvailable, "")
 	changed.Generation = 3
 	for name, object := range map[string]*v1alpha1.AgentSession{
+		"first": first, "not-stored": notStored, "undiscovered": unknown,
 		"waiting": waiting, "stalled": stalled, "required": required, "many": many, "changed": changed,
 		"new": builder.AgentSession("coder").Namespace("agents").Obj(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "session-"+name, explain.Session(object, explain.View{Now: now, Program: "mooring"}))
+			golden(t, "session-"+name, explain.Agent(object, explain.View{Now: now, Program: "mooring"}))
 		})
 	}
 	stopped := presence.Report{State: presence.Stopped, Since: now.Add(-time.Hour)}
 	golden(t, "session-stopped",
-		explain.Session(waiting, explain.View{Now: now, Program: "kubectl mooring", Manager: stopped}))
+		explain.Agent(waiting, explain.View{Now: now, Program: "kubectl mooring", Manager: stopped}))
 }
 
 // Who knows nothing of the manager says nothing of it.

@@ -8,17 +8,30 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/backoff"
+	"github.com/mooring-dev/mooring/internal/configmap"
+	"github.com/mooring-dev/mooring/internal/refs"
+	"github.com/mooring-dev/mooring/internal/session/breaker"
 )
 
-// What the product keeps to.
-const (
-	// refusedProbe is the least time between two probes of a server that refused.
-	refusedProbe = 30 * time.Minute
-	// accessAsked is how often the right to read references of a namespace is asked for again.
-	accessAsked = 30 * time.Second
-	// emptyBelieved is how long a first list without tools is doubted.
-	emptyBelieved = 75 * time.Second
+// What happens by itself to servers and to agent sessions alike.
+var (
+	onceMended   = "it goes on by itself as soon as the cause is mended"
+	untilMended  = "nothing, until the cause is mended"
+	writtenAgain = "the catalog is written again every " + duration.HumanDuration(configmap.RetryInterval)
 )
+
+// emptyBelieved is how long a first list without tools is doubted.
+func emptyBelieved() time.Duration {
+	var total time.Duration
+	for n := 1; ; n++ {
+		wait, again := backoff.Empty(n)
+		if !again {
+			return total
+		}
+		total += wait
+	}
+}
 
 // next tells what happens by itself and when.
 func (e *explanation) next(ready *metav1.Condition) string {
@@ -48,10 +61,10 @@ func (e *explanation) next(ready *metav1.Condition) string {
 func (e *explanation) acceptance(ready *metav1.Condition) string {
 	switch {
 	case e.stalled():
-		return "nothing, until the cause is mended"
+		return untilMended
 	case ready.Reason == v1alpha1.ReasonSecretAccessDenied:
 		return fmt.Sprintf("access is asked for again every %s, also after a reconnect; it goes on by itself once granted",
-			duration.HumanDuration(accessAsked))
+			duration.HumanDuration(refs.DefaultRecheck))
 	default:
 		return "it goes on by itself as soon as what is missing is there"
 	}
@@ -73,12 +86,14 @@ func (e *explanation) listing(ready *metav1.Condition) string {
 		return "its tools are listed again within seconds, and less and less often if that fails, too"
 	case v1alpha1.ReasonEmptyCatalog:
 		return fmt.Sprintf("its tools are listed again several times; after %s without any, that is believed",
-			duration.HumanDuration(emptyBelieved))
+			duration.HumanDuration(emptyBelieved()))
 	case v1alpha1.ReasonCatalogTooLarge:
-		return "its tools are listed again when it tells of a change, at least every " +
+		return "its tools are listed again from time to time, at least every " +
 			duration.HumanDuration(e.server.Spec.RefreshInterval())
+	case v1alpha1.ReasonPublishFailed:
+		return writtenAgain
 	default:
-		return "it goes on by itself as soon as the cause is mended"
+		return onceMended
 	}
 }
 
@@ -104,7 +119,7 @@ func (e *explanation) probe(session *v1alpha1.SessionStatus) string {
 		return "nothing: spec.recovery.probeInterval is 0s"
 	}
 	if session.Retirement == v1alpha1.RetirementRefused {
-		interval = max(interval, refusedProbe)
+		interval = max(interval, breaker.RefusedProbe)
 	}
 	return fmt.Sprintf("one probe about every %s; an answer brings it back", duration.HumanDuration(interval))
 }

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,7 +39,7 @@ type explanation struct {
 // but a refresh that failed is worth a word.
 func (e *explanation) because(ready *metav1.Condition) {
 	if ready.Status != metav1.ConditionTrue {
-		what, _, _ := strings.Cut(ready.Message, "; ")
+		what, _ := parted(ready.Message)
 		e.say("Because", what)
 		return
 	}

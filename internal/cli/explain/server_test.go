@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/test/builder"
 )
 
@@ -46,7 +48,9 @@ const (
 )
 
 func published(s *v1alpha1.MCPServer) {
-	s.Status.Catalog = &v1alpha1.CatalogStatus{ConfigMap: "github-mcp-tools", ToolCount: ptr.To[int32](12)}
+	s.Status.Catalog = &v1alpha1.CatalogStatus{
+		ConfigMap: "github-mcp-tools", ToolCount: ptr.To[int32](12), ConfirmedAt: ago(30*24*time.Hour - time.Second),
+	}
 }
 
 func failing(s *v1alpha1.MCPServer, state, phase string) *v1alpha1.SessionStatus {
@@ -62,6 +66,18 @@ func listing(status metav1.ConditionStatus, reason, message string) *v1alpha1.MC
 	say(s, v1alpha1.ConditionCatalogPublished, status, reason, message)
 	s.Status.Session = &v1alpha1.SessionStatus{State: v1alpha1.SessionConnected}
 	return s
+}
+
+// stalled is a server that waits for somebody to act on what Ready says.
+func stalled(s *v1alpha1.MCPServer) *v1alpha1.MCPServer {
+	ready := s.Status.Conditions[0]
+	say(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, ready.Reason, ready.Message)
+	return s
+}
+
+// refusal is what is said when the API server refuses to store a catalog.
+func refusal(name string) string {
+	return (&configmap.RefusedError{ConfigMap: name, Err: errors.New("exceeded quota: objects")}).Error()
 }
 
 func TestServer(t *testing.T) {
@@ -98,15 +114,36 @@ func TestServer(t *testing.T) {
 		},
 		"empty": func() *v1alpha1.MCPServer {
 			return listing(metav1.ConditionFalse, v1alpha1.ReasonEmptyCatalog,
-				"the server listed no tools; it is asked again before that is believed")
+				"the server listed no tools, which is asked again before it is believed; if it should have some, look into its "+
+					"own logs")
 		},
 		"too-large": func() *v1alpha1.MCPServer {
-			return listing(metav1.ConditionFalse, v1alpha1.ReasonCatalogTooLarge,
-				"the server's tools do not fit into a ConfigMap (900 KiB compressed); have the server offer fewer")
+			return stalled(listing(metav1.ConditionFalse, v1alpha1.ReasonCatalogTooLarge,
+				"the server's tools do not fit into a ConfigMap (900 KiB compressed); have the server offer fewer"))
+		},
+		"grown-too-large": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionTrue, v1alpha1.ReasonReady, "connected, and the catalog is published")
+			say(s, v1alpha1.ConditionCatalogPublished, metav1.ConditionFalse, v1alpha1.ReasonCatalogTooLarge,
+				"the server's tools do not fit into a ConfigMap (900 KiB compressed); the last good catalog stays published")
+			s.Status.Session = &v1alpha1.SessionStatus{State: v1alpha1.SessionConnected}
+			published(s)
+			return s
 		},
 		"name-conflict": func() *v1alpha1.MCPServer {
-			return listing(metav1.ConditionFalse, v1alpha1.ReasonNameConflict,
-				`ConfigMap "github-mcp-tools" exists and does not belong to this MCPServer; rename one of them`)
+			return stalled(listing(metav1.ConditionFalse, v1alpha1.ReasonNameConflict,
+				`ConfigMap "github-mcp-tools" exists and does not belong to this MCPServer; rename one of them, or delete the `+
+					`ConfigMap`))
+		},
+		"not-stored": func() *v1alpha1.MCPServer {
+			return listing(metav1.ConditionFalse, v1alpha1.ReasonPublishFailed, refusal("github-mcp-tools"))
+		},
+		"expired": func() *v1alpha1.MCPServer {
+			s := server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused)
+			session := failing(s, v1alpha1.SessionQuarantined, "connect")
+			session.Strikes, session.QuarantinedUntil = ptr.To[int32](2), ago(-42*time.Second)
+			published(s)
+			s.Status.Catalog.ConfirmedAt = ago(30 * 24 * time.Hour)
+			return s
 		},
 		"access-denied": func() *v1alpha1.MCPServer {
 			return server(metav1.ConditionFalse, v1alpha1.ReasonSecretAccessDenied,
@@ -137,8 +174,7 @@ func TestServer(t *testing.T) {
 			return s
 		},
 		"refused": func() *v1alpha1.MCPServer {
-			s := server(metav1.ConditionFalse, v1alpha1.ReasonAuthenticationFailed, unauthorized)
-			say(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonAuthenticationFailed, unauthorized)
+			s := stalled(server(metav1.ConditionFalse, v1alpha1.ReasonAuthenticationFailed, unauthorized))
 			session := failing(s, v1alpha1.SessionRetired, "connect")
 			session.Retirement, session.RetiredAt = v1alpha1.RetirementRefused, ago(4*time.Minute)
 			return s
@@ -151,9 +187,8 @@ func TestServer(t *testing.T) {
 			return s
 		},
 		"exhausted-for-good": func() *v1alpha1.MCPServer {
-			s := server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused)
+			s := stalled(server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused))
 			s.Spec.Recovery = &v1alpha1.Recovery{ProbeInterval: &metav1.Duration{}}
-			say(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonConnectFailed, refused)
 			session := failing(s, v1alpha1.SessionRetired, "connect")
 			session.Retirement, session.RetiredAt = v1alpha1.RetirementExhausted, ago(4*time.Minute)
 			return s
@@ -163,10 +198,8 @@ func TestServer(t *testing.T) {
 				`Secret "gh" not found in namespace "agents"; create it, or correct the reference`)
 		},
 		"invalid": func() *v1alpha1.MCPServer {
-			const text = "spec.http.url: variable $(ORG) is not defined; add it to spec.variables"
-			s := server(metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, text)
-			say(s, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonInvalidConfiguration, text)
-			return s
+			return stalled(server(metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration,
+				"spec.http.url: variable $(ORG) is not defined; add it to spec.variables"))
 		},
 		"disabled": func() *v1alpha1.MCPServer {
 			s := server(metav1.ConditionTrue, v1alpha1.ReasonDisabled, "the server is disabled")

@@ -54,7 +54,7 @@ func New() *cobra.Command {
 
 func (f *flags) run(cmd *cobra.Command, file string) error {
 	if err := f.check(); err != nil {
-		return usage.Of(cmd, err)
+		return usage.Wrap(cmd, err)
 	}
 	name, text, err := read(cmd.InOrStdin(), file)
 	if err != nil {

@@ -211,8 +211,8 @@ func TestTetheredProgramEndsWithItsParent(t *testing.T) {
 	}
 }
 
-// Who was started by somebody who is gone, or by nobody, starts nothing. It is tried in a process of its own, which is a
-// child of this one and of no other.
+// Who was started by somebody who is gone, or by nobody, starts nothing. It is tried in a process of its own, which is
+// a child of this one and of no other.
 func TestTetherWithoutAParent(t *testing.T) {
 	g := NewWithT(t)
 	own, err := os.Executable()

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Status is the exit status of a program that was called in a wrong way, as of shells, Go's tools and getopt.
-const Status = 2
+// ExitStatus is the exit status of a program that was called in a wrong way, as of shells, Go's tools and getopt.
+const ExitStatus = 2
 
 // Error is wrong use of a command.
 type Error struct {
@@ -41,9 +41,12 @@ func (e *Error) Hint() string {
 // Program is what the program of a command is called here.
 func Program(cmd *cobra.Command) string { return cmd.Root().CommandPath() }
 
-// Name has the program be called by this name in its help and its hints.
-func Name(root *cobra.Command, name string) {
-	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
+// SetName has the program be called by this name in its help and its hints.
+func SetName(root *cobra.Command, name string) {
+	if root.Annotations == nil {
+		root.Annotations = map[string]string{}
+	}
+	root.Annotations[cobra.CommandDisplayNameAnnotation] = name
 }
 
 // Args wants one argument for each name, in this order.
@@ -74,29 +77,32 @@ func unexpected(arguments []string) error {
 }
 
 // Execute runs the command line of root. Flags and arguments that a command refuses, and commands that do not exist,
-// are an Error.
+// are an Error. Examples, each on a line that begins with two spaces and the program's own name, are shown with the
+// name that it has here.
 func Execute(root *cobra.Command) error {
-	root.SetFlagErrorFunc(Of)
-	guard(root)
+	root.SetFlagErrorFunc(Wrap)
+	prepare(root)
 	cmd, err := root.ExecuteC()
 	if err != nil && !cmd.Runnable() { // it has no work of its own that could fail
-		return Of(cmd, err)
+		return Wrap(cmd, err)
 	}
 	return err
 }
 
-// guard has the arguments of a command, and of all below it, be judged with its usage at hand.
-func guard(cmd *cobra.Command) {
+// prepare has the arguments of a command, and of all below it, be judged with its usage at hand, and its examples be
+// those of a program of this name.
+func prepare(cmd *cobra.Command) {
 	if judge := cmd.Args; judge != nil {
-		cmd.Args = func(cmd *cobra.Command, arguments []string) error { return Of(cmd, judge(cmd, arguments)) }
+		cmd.Args = func(cmd *cobra.Command, arguments []string) error { return Wrap(cmd, judge(cmd, arguments)) }
 	}
+	cmd.Example = strings.ReplaceAll(cmd.Example, "  "+cmd.Root().Name()+" ", "  "+Program(cmd)+" ")
 	for _, child := range cmd.Commands() {
-		guard(child)
+		prepare(child)
 	}
 }
 
-// Of makes an error that is none yet an Error about the command; nil stays nil.
-func Of(cmd *cobra.Command, err error) error {
+// Wrap makes an error that is none yet an Error about the command; nil stays nil.
+func Wrap(cmd *cobra.Command, err error) error {
 	var known *Error
 	if err == nil || errors.As(err, &known) {
 		return err

@@ -18,7 +18,9 @@ var errBroken = errors.New("broken")
 func program() *cobra.Command {
 	root := &cobra.Command{Use: "program", SilenceUsage: true, SilenceErrors: true}
 	work := func(*cobra.Command, []string) error { return nil }
-	show := &cobra.Command{Use: "show NAME", Args: usage.Args("NAME"), RunE: work}
+	show := &cobra.Command{
+		Use: "show NAME", Args: usage.Args("NAME"), RunE: work, Example: "  program show a\n  program show b | a program",
+	}
 	show.Flags().Int("count", 1, "how many")
 	fail := &cobra.Command{Use: "fail", RunE: func(cmd *cobra.Command, arguments []string) error {
 		if len(arguments) > 0 {
@@ -78,16 +80,26 @@ func TestOtherErrorsStayWhatTheyAre(t *testing.T) {
 	err := execute(program(), "fail")
 	g.Expect(err).To(MatchError(errBroken))
 	g.Expect(errors.As(err, new(*usage.Error))).To(BeFalse())
-	g.Expect(usage.Of(program(), nil)).To(Succeed())
+	g.Expect(usage.Wrap(program(), nil)).To(Succeed())
 }
 
 func TestNameIsUsedEverywhere(t *testing.T) {
 	g := NewWithT(t)
 	root := program()
+	root.Annotations = map[string]string{"kept": "yes"}
+	show, _, err := root.Find([]string{"show"})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(execute(root, "show a")).To(Succeed())
+	g.Expect(show.Example).To(Equal("  program show a\n  program show b | a program"))
 	g.Expect(usage.Program(root.Commands()[0])).To(Equal("program"))
-	usage.Name(root, "kubectl program")
+	usage.SetName(root, "kubectl program")
 	g.Expect(usage.Program(root.Commands()[0])).To(Equal("kubectl program"))
 	var wrong *usage.Error
 	g.Expect(errors.As(execute(root, "show"), &wrong)).To(BeTrue())
 	g.Expect(wrong.Hint()).To(Equal("usage: kubectl program show NAME [flags]\nhelp:  kubectl program show --help"))
+	for range 2 { // however often it is run
+		g.Expect(execute(root, "show a")).To(Succeed())
+		g.Expect(show.Example).To(Equal("  kubectl program show a\n  kubectl program show b | a program"))
+	}
+	g.Expect(root.Annotations).To(HaveKeyWithValue("kept", "yes"))
 }

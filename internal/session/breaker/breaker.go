@@ -28,9 +28,9 @@ type Policy struct {
 	Retires bool
 }
 
-// refusedProbe is the shortest time between two probes of a server that refuses us: a rejected credential that is
+// RefusedProbe is the shortest time between two probes of a server that refuses us: a rejected credential that is
 // shown again and again gets the account locked.
-const refusedProbe = 30 * time.Minute
+const RefusedProbe = 30 * time.Minute
 
 // retiredKind is why a breaker is retired; refused is empty of hope without a change, exhausted is not.
 type retiredKind int

@@ -98,7 +98,7 @@ func (b *Breaker) nextProbe(now time.Time) time.Time {
 	case b.policy.ProbeInterval < 0:
 		return time.Time{}
 	case b.kind == refused:
-		return now.Add(b.rand.Told(max(b.policy.ProbeInterval, refusedProbe)))
+		return now.Add(b.rand.Told(max(b.policy.ProbeInterval, RefusedProbe)))
 	}
 	return now.Add(b.rand.Within(b.policy.ProbeInterval))
 }

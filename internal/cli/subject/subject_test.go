@@ -1,0 +1,87 @@
+package subject_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/mooring-dev/mooring/internal/cli/subject"
+	"github.com/mooring-dev/mooring/internal/cli/usage"
+)
+
+var errDown = errors.New("connection refused")
+
+// cluster is one that answers nothing; without a client, it cannot be connected to.
+type cluster struct{ client.WithWatch }
+
+func (cluster) Register(*pflag.FlagSet) {}
+
+func (c cluster) Connect() (client.WithWatch, string, error) {
+	if c.WithWatch == nil {
+		return nil, "", errDown
+	}
+	return c.WithWatch, "agents", nil
+}
+
+func silent() cluster {
+	return cluster{interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errDown
+		},
+	})}
+}
+
+func command() *cobra.Command {
+	cmd := &cobra.Command{Use: "mooring"}
+	cmd.SetContext(context.Background())
+	return cmd
+}
+
+func TestFindTakesKindsByEveryWord(t *testing.T) {
+	both := []subject.Kind{subject.Server, subject.Session}
+	for argument, want := range map[string]subject.Kind{
+		"a": subject.Any, "server/a": subject.Server, "mcpserver/a": subject.Server,
+		"mcpserver.mooring.dev/a": subject.Server, "session/a": subject.Session, "agentsession/a": subject.Session,
+		"agentsession.mooring.dev/a": subject.Session,
+	} {
+		t.Run(argument, func(t *testing.T) {
+			g := NewWithT(t)
+			at, err := subject.Find(command(), silent(), argument, both...)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(at.Kind).To(Equal(want))
+			g.Expect(at.ObjectKey).To(Equal(client.ObjectKey{Namespace: "agents", Name: "a"}))
+		})
+	}
+}
+
+// A command about one kind needs no word for it, and takes no other.
+func TestFindOfOneKind(t *testing.T) {
+	g := NewWithT(t)
+	at, err := subject.Find(command(), silent(), "a", subject.Session)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(at.Kind).To(Equal(subject.Session))
+	g.Expect(at.Server()).To(BeNil(), "none is meant, and none looked for")
+	_, err = subject.Find(command(), cluster{}, "server/a", subject.Session)
+	g.Expect(err).To(MatchError(`no kind "server"; use session`))
+	g.Expect(errors.As(err, new(*usage.Error))).To(BeTrue(), "it is said before the cluster is asked")
+	_, err = subject.Find(command(), cluster{}, "session/a", subject.Session)
+	g.Expect(err).To(MatchError(errDown))
+}
+
+// What cannot be read is not taken for what does not exist.
+func TestReadThatFails(t *testing.T) {
+	g := NewWithT(t)
+	at, err := subject.Find(command(), silent(), "a", subject.Server, subject.Session)
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = at.Server()
+	g.Expect(err).To(MatchError("mcpserver: connection refused"))
+	_, err = at.Session()
+	g.Expect(err).To(MatchError("agentsession: connection refused"))
+}
