@@ -48,8 +48,9 @@ func slicesOf(document offer.Document) map[string]string {
 }
 
 // One of eight servers changes a tool: one write for each agent that is offered it, and the seven other slices are the
-// same to the byte.
+// same to the byte. How long that takes is what BenchmarkChangedTool measures.
 func TestOneChangedToolIsOneWrite(t *testing.T) {
+	t.Parallel() // it mostly waits for a second write that must not come
 	w := newWorld(t)
 	fakes := w.fleetOf(8)
 	w.apply(builder.AgentSession("all").Obj(), builder.AgentSession("some").Ref("s-3").Ref("s-4").Obj(),
@@ -60,14 +61,12 @@ func TestOneChangedToolIsOneWrite(t *testing.T) {
 	fakes[3].Await(t, func(s mcpfake.Stats) bool { return s.Streams == 1 })
 	before, untouched := slicesOf(w.mustOffer("all")), w.version("none-mcp-catalog")
 	writes := w.manager.writes.offers.Load()
-	changed := time.Now()
 	fakes[3].SetTools(mcpfake.RawTool(`{"name":"t-0","title":"new","inputSchema":{"type":"object"}}`), tools("t", 2)[1])
 	fakes[3].NotifyListChanged()
 	for _, name := range []string{"all", "some"} {
 		w.Eventually(func() string { return slicesOf(w.mustOffer(name))["s-3"] }).
 			WithPolling(20 * time.Millisecond).Should(ContainSubstring(`"title":"new"`))
 	}
-	w.Expect(time.Since(changed)).To(BeNumerically("<", 5*time.Second), "a debounce of 1 s and little more")
 	after := slicesOf(w.mustOffer("all"))
 	for name, slice := range before {
 		if name == "s-3" {
@@ -76,26 +75,34 @@ func TestOneChangedToolIsOneWrite(t *testing.T) {
 		}
 		w.Expect(after[name]).To(Equal(slice), name)
 	}
-	w.awaitAgent("all", "True AllServersAvailable")
+	w.settleWrites()
 	w.Expect(w.manager.writes.offers.Load()-writes).To(BeEquivalentTo(2), "one for each agent that is offered it")
 	w.Expect(w.version("none-mcp-catalog")).To(Equal(untouched))
 }
 
-// An outage takes no tools away. What is deleted, deselected or disabled goes within 5 s.
+// An outage takes no tools away, however long it lasts. What is deleted, deselected or disabled goes without waiting
+// for its turn to be written; how long that takes is what BenchmarkWithdrawnTools measures.
 func TestB29_OutagesKeepToolsAndWithdrawalsDoNotWait(t *testing.T) {
+	t.Parallel() // it mostly waits for edges that are joined
 	w := newWorld(t)
-	fakes := w.fleetOf(5)
-	w.apply(builder.AgentSession("coder").Mutate(func(s *v1alpha1.AgentSession) {
-		s.Spec.Servers = &v1alpha1.ServerSelection{Selector: &metav1.LabelSelector{}}
-	}).Obj())
+	fakes := w.fleetOf(4)
+	failing := mcpfake.New(t, mcpfake.WithTools(tools("t", 2)...))
+	w.apply(builder.MCPServer("s-4").URL(failing.URL()).Attempts(1).Strikes(2).Cooldown(3*time.Second).Obj(),
+		builder.AgentSession("coder").SelectAll().Obj())
 	w.awaitAgent("coder", "True AllServersAvailable")
 	version := w.version("coder-mcp-catalog")
-	w.Expect(fakes[4].Refuse()).To(Succeed())
-	fakes[4].CutConnections(true)
-	w.awaitServers("coder", split("s-0 Connected 2, s-1 Connected 2, s-2 Connected 2, s-3 Connected 2, "+
-		"s-4 Disconnected 2")...)
-	w.Expect(w.version("coder-mcp-catalog")).To(Equal(version))
+	for _, fake := range []*mcpfake.Server{fakes[3], failing} {
+		w.Expect(fake.Refuse()).To(Succeed())
+		fake.CutConnections(true)
+	}
+	outage := split("s-0 Connected 2, s-1 Connected 2, s-2 Connected 2, s-3 Disconnected 2, s-4 Disconnected 2")
+	w.await("s-4", v1alpha1.ConditionQuarantined, "True ConnectFailed")
+	w.awaitServers("coder", outage...)
+	w.await("s-4", v1alpha1.ConditionRetired, "True ConnectFailed")
+	w.awaitServers("coder", outage...)
+	w.Expect(w.version("coder-mcp-catalog")).To(Equal(version), "unreachable, quarantined, exhausted: tools are kept")
 
+	begun := time.Now()
 	for _, step := range []struct {
 		server string
 		act    func()
@@ -110,12 +117,13 @@ func TestB29_OutagesKeepToolsAndWithdrawalsDoNotWait(t *testing.T) {
 		{"s-4", func() { w.Expect(admin.Delete(w.ctx, w.get("s-4"))).To(Succeed()) }},
 	} {
 		step.act()
-		w.Eventually(func() map[string]string { return slicesOf(w.mustOffer("coder")) }).WithTimeout(5*time.Second).
-			ShouldNot(HaveKey(step.server), "of what goes, nothing is delayed by writes before")
+		w.Eventually(func() map[string]string { return slicesOf(w.mustOffer("coder")) }).
+			ShouldNot(HaveKey(step.server))
 	}
+	w.Expect(time.Since(begun)).To(BeNumerically("<", 20*time.Second), "of four writes in turn two would wait 10 s each")
 	w.awaitOffer("coder", "mcp_s-3_t-0", "mcp_s-3_t-1")
-	w.awaitServers("coder", "s-1 Filtered -", "s-3 Connected 2")
-	w.Expect(w.agent("coder").Status.Summary).To(Equal("1/1"))
+	w.awaitServers("coder", "s-1 Filtered -", "s-3 Disconnected 2")
+	w.Expect(w.agent("coder").Status.Summary).To(Equal("0/1"))
 }
 
 // A server that lists nothing while it warms up is an error for its agents, and nothing empty is ever offered of it.

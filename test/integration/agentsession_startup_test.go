@@ -6,10 +6,12 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/conditions/kstatustest"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
 )
@@ -96,15 +98,47 @@ func TestStartupWithoutStoredCatalogs(t *testing.T) {
 	w.Expect(w.verdict("coder")).To(Equal(status.CurrentStatus))
 }
 
-// Manifests in the order in which GitOps may apply them: one catalog, never an empty one, never Failed.
+// A server that hangs longer than 30 s, which no attempt ends before, holds the gate for those 30 s and not until its
+// attempt ends. Its tools come when it does.
+func TestStartupHoldsNoLongerThanThirtySeconds(t *testing.T) {
+	t.Parallel() // it mostly waits
+	w := newWorld(t)
+	w.fleetOf(2)
+	hung := mcpfake.New(t, mcpfake.WithTools(tools("h", 3)...))
+	hung.Freeze()
+	w.apply(builder.MCPServer("hung").URL(hung.URL()).ConnectTimeout(2 * time.Minute).Obj())
+	w.ready("s-0")
+	w.ready("s-1")
+	created := time.Now()
+	w.apply(builder.AgentSession("coder").Obj())
+	w.awaitAgent("coder", "False AwaitingServers")
+	document := w.mustOffer("coder")
+	w.Expect(time.Since(created)).To(BeNumerically(">=", 30*time.Second), "its attempt may still end well")
+	w.Expect(says(w.get("hung"), v1alpha1.ConditionConnected)).To(Equal("Unknown Connecting"), "it has not ended yet")
+	w.Expect(errorsOf(document)).To(Equal([]string{"hung Connecting"}))
+	w.Expect(document.ToolCount()).To(Equal(4))
+	session := w.awaitAgent("coder", "True PartiallyAvailable")
+	w.Expect(session.Status.Startup.Outcome).To(Equal(v1alpha1.StartupWaited))
+	w.Expect(serversOf(session)).To(Equal([]string{"hung Connecting 0", "s-0 Connected 2", "s-1 Connected 2"}))
+	w.Expect(w.manager.writes.offers.Load()).To(BeEquivalentTo(1))
+
+	w.Expect(hung.Restore()).To(Succeed())
+	hung.CutConnections(true)
+	w.awaitAgent("coder", "True AllServersAvailable")
+	document = w.mustOffer("coder")
+	w.Expect(document.Errors).To(BeEmpty())
+	w.Expect(document.ToolCount()).To(Equal(7))
+	w.Expect(w.manager.writes.offers.Load()).To(BeEquivalentTo(2))
+}
+
+// Manifests in the order in which GitOps may apply them: one catalog or two, never an empty one, never Failed.
 func TestGitOpsOrder(t *testing.T) {
 	w := newWorld(t)
 	open, locked := mcpfake.New(t, mcpfake.WithTools(tools("o", 1)...)),
 		mcpfake.New(t, mcpfake.WithTools(tools("l", 1)...), mcpfake.WithBearer("token-1"))
+	statuses := versionsOf[*v1alpha1.AgentSession](w.ctx, w, &v1alpha1.AgentSessionList{})
+	catalogs := versionsOf[*corev1.ConfigMap](w.ctx, w, &corev1.ConfigMapList{})
 	w.apply(builder.AgentSession("coder").Obj())
-	watch, err := admin.Watch(w.ctx, &v1alpha1.AgentSessionList{}, client.InNamespace(w.namespace))
-	w.Expect(err).NotTo(HaveOccurred())
-	defer watch.Stop()
 	w.hold(3 * time.Second)
 	w.apply(builder.MCPServer("open").URL(open.URL()).Obj(),
 		builder.MCPServer("locked").URL(locked.URL()).Bearer("login", "token").Obj())
@@ -113,9 +147,15 @@ func TestGitOpsOrder(t *testing.T) {
 	w.awaitAgent("coder", "True AllServersAvailable")
 	w.Expect(exposed(w.mustOffer("coder"))).To(Equal([]string{"mcp_locked_l-0", "mcp_open_o-0"}))
 	w.Expect(w.manager.writes.offers.Load()).To(BeNumerically("<=", 2))
-	for range len(watch.ResultChan()) {
-		session := (<-watch.ResultChan()).Object.(*v1alpha1.AgentSession)
-		w.Expect(sessionSays(session, v1alpha1.ConditionStalled)).To(BeEmpty())
+	for _, session := range awaitVersion(w, statuses, w.agent("coder").ResourceVersion) {
+		w.Expect(kstatustest.Check(t, session)).NotTo(Equal(status.FailedStatus), describeAgent(session))
+	}
+	for _, object := range awaitVersion(w, catalogs, w.version("coder-mcp-catalog")) {
+		if object.Name == "coder-mcp-catalog" {
+			document, err := offer.Decode(object.Data, object.BinaryData)
+			w.Expect(err).NotTo(HaveOccurred())
+			w.Expect(document.ToolCount()).NotTo(BeZero(), "no empty catalog")
+		}
 	}
 }
 
