@@ -222,6 +222,47 @@ func TestRefusedLaterCatalog(t *testing.T) {
 	})
 }
 
+// Who asks for a reconnect waits for its list: it is stored at once, whatever was refused or written a moment ago. What
+// comes later takes its turn again.
+func TestReconnectStoresAtOnce(t *testing.T) {
+	for name, before := range map[string]func(w *world){
+		"refused": func(w *world) {
+			w.applyErrors = []error{forbidden()}
+			w.settle(connected("echo", "more"))
+			w.Expect(standing(w.get())).To(HaveKeyWithValue("CatalogPublished", "False PublishFailed"))
+		},
+		"too often": func(w *world) {
+			for i := range writeBurst {
+				w.settle(connected("echo", fmt.Sprint(i)))
+			}
+			w.settle(connected("echo", "more"))
+			w.Expect(w.published()).NotTo(ContainElement("more"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, declared().Obj())
+				w.settle(connected("echo"))
+				before(w)
+				w.edit(func(s *v1alpha1.MCPServer) {
+					s.Annotations = map[string]string{v1alpha1.AnnotationReconnect: "1"}
+				})
+				handled := func(tools ...string) session.Snapshot {
+					return with(connected(tools...), func(s *session.Snapshot) { s.HandledReconnect = "1" })
+				}
+				w.settle(handled("echo", "more"))
+				w.Expect(w.published()).To(Equal([]string{"echo", "more"}))
+				w.Expect(w.get().Status.LastHandledReconnectAt).To(Equal("1"))
+				w.Expect(standing(w.get())).To(HaveKeyWithValue("CatalogPublished", "True Published"))
+				for i := range writeBurst + 1 {
+					w.settle(handled("echo", fmt.Sprint("late-", i)))
+				}
+				w.Expect(w.published()).NotTo(ContainElement(fmt.Sprint("late-", writeBurst)))
+			})
+		})
+	}
+}
+
 // catalogOf is the ConfigMap that another life of the server left behind.
 func catalogOf(owner metav1.OwnerReference, tools ...string) *corev1.ConfigMap {
 	document := catalog.ServerDocument{

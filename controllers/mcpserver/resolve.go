@@ -37,11 +37,14 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 // it needs none.
 func (r *Reconciler) accept(ctx context.Context, s *scope) (*endpoint.Config, error) {
 	spec := &s.server.Spec
-	if err := unsupported(spec); err != nil {
-		return nil, err
-	}
-	if err := r.checkAddress(s.name.Namespace, spec); err != nil {
-		return nil, err
+	switch {
+	case spec.HTTP != nil:
+		if err := r.checkAddress(s.name.Namespace, spec); err != nil {
+			return nil, err
+		}
+	case !spec.Disabled: // what the API has and this version cannot serve is refused, rather than to do without it
+		return nil, &endpoint.Refusal{Reason: v1alpha1.ReasonNotSupportedYet, Final: true, Message: "spec.stdio is not " +
+			"supported by this version of Mooring; serve the command over HTTP and use spec.http"}
 	}
 	if err := s.readFilter(); err != nil {
 		return nil, err
@@ -59,15 +62,6 @@ func (r *Reconciler) accept(ctx context.Context, s *scope) (*endpoint.Config, er
 			"the server cannot be dialled as declared: %v; correct spec.http or spec.protocolVersion", err)
 	}
 	return resolved, nil
-}
-
-// unsupported refuses what the API has and this version cannot serve, rather than to connect without it.
-func unsupported(spec *v1alpha1.MCPServerSpec) error {
-	if spec.HTTP != nil {
-		return nil
-	}
-	return &endpoint.Refusal{Reason: v1alpha1.ReasonNotSupportedYet, Final: true,
-		Message: "spec.stdio is not supported by this version of Mooring; serve the command over HTTP and use spec.http"}
 }
 
 // checkAddress refuses what can be judged without any reference: a URL that does not parse once its variables are

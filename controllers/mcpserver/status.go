@@ -98,6 +98,12 @@ func acknowledgeReconnect(s *scope) {
 	}
 }
 
+// reconnected tells whether an attempt that the annotation asked for has ended, and this is not told yet.
+func (s *scope) reconnected() bool {
+	wanted := s.server.Annotations[v1alpha1.AnnotationReconnect]
+	return s.snapshot.HandledReconnect == wanted && s.before.Status.LastHandledReconnectAt != wanted
+}
+
 // serverStatus is what the server said of itself; the last word stands while it cannot be asked.
 func serverStatus(s *scope) *v1alpha1.ServerStatus {
 	info := s.snapshot.Info

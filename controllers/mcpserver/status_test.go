@@ -224,6 +224,14 @@ func TestStatus(t *testing.T) {
 				"Connected": "Unknown Connecting", "CatalogPublished": "Unknown AwaitingConnection",
 			},
 		}, {
+			name: "not supported yet, and disabled", verdict: status.CurrentStatus,
+			server: declared().Stdio("example.com/server:1").Disabled().
+				Mutate(func(s *v1alpha1.MCPServer) { s.Spec.HTTP = nil }),
+			want: standings{
+				"Ready": "True Disabled", "Accepted": "True Valid", "Connected": "Unknown Disabled",
+				"CatalogPublished": "Unknown Disabled",
+			},
+		}, {
 			name: "an undefined variable", server: declared().URL(testURL + "/$(ORG)"), verdict: status.FailedStatus,
 			want: standings{
 				"Ready": "False InvalidConfiguration", "Stalled": "True InvalidConfiguration",

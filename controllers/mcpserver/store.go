@@ -93,12 +93,14 @@ func (r *Reconciler) replaceCatalog(
 	ctx context.Context, s *scope, stored *storedCatalog, encoded catalog.Encoded, era string,
 ) (written bool, err error) {
 	seen := r.catalogs.of(s.key)
-	if seen.refused.Stands(time.Now()) {
-		return false, s.refuse(seen.refused)
-	}
-	if delay := seen.delay(stored.exists); delay > 0 {
-		s.requeue.RequeueAfter = delay
-		return false, nil
+	if !s.reconnected() { // else somebody waits for it
+		if seen.refused.Stands(time.Now()) {
+			return false, s.refuse(seen.refused)
+		}
+		if delay := seen.delay(stored.exists); delay > 0 {
+			s.requeue.RequeueAfter = delay
+			return false, nil
+		}
 	}
 	err = r.writeCatalog(ctx, s, stored, encoded, era)
 	if errors.As(err, &seen.refused) {
