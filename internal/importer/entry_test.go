@@ -184,6 +184,9 @@ func TestServersThatAreCalledLikeCredentials(t *testing.T) {
 	result, err := importer.Import(text, importer.Options{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(result.Entries[0].Server.Name).To(Equal("server-e3b0c442"))
+	g.Expect(result.Entries[0].Notes).To(ContainElement("is named server-e3b0c442, for its own name looks like a " +
+		"credential, and names are for everybody to see"))
+	g.Expect(result.Entries[0].Notes).NotTo(ContainElement(ContainSubstring("ghp_")))
 }
 
 func TestProtocol(t *testing.T) {

@@ -92,7 +92,7 @@ func Import(text []byte, options Options) (*Result, error) {
 	originals := make([]naming.Original, len(declared))
 	for i, d := range declared {
 		originals[i] = naming.Original{Name: d.name, Place: d.place, Owned: d.registry}
-		if credential.Looks(d.name) {
+		if credential.Looks(d.name) { // a name made of it would show it, and a hash of it prove who guesses it right
 			originals[i].Name = ""
 		}
 	}
@@ -125,7 +125,10 @@ type declaration struct {
 // translate never fails: an entry that cannot be translated says so.
 func (d *declaration) translate(name, namespace string) *Entry {
 	entry := &Entry{Name: d.name, Place: d.place}
-	if name != d.name {
+	switch {
+	case credential.Looks(d.name):
+		entry.say("is named %s, for its own name looks like a credential, and names are for everybody to see", name)
+	case name != d.name:
 		entry.say("is named %s: names have at most %d of a-z, 0-9 and '-', and no two are alike", name, naming.Most)
 	}
 	server := &v1alpha1.MCPServer{}

@@ -94,7 +94,6 @@ func (g *generator) address() string {
 
 // text tells a credential by itself, whatever its name.
 func (g *generator) text() string {
-	quoted := func(v any) string { return encode(v) }
 	secret := g.value(" \t'\"<>`;,&(){}[]" + `\`)
 	switch g.IntN(14) {
 	case 0:
@@ -106,13 +105,13 @@ func (g *generator) text() string {
 	case 3:
 		return "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=" + secret + ";EndpointSuffix=core.windows.net"
 	case 4:
-		return quoted(map[string]any{"org": "acme", g.envName(): g.free()})
+		return encode(map[string]any{"org": "acme", g.envName(): g.free()})
 	case 5:
-		return quoted(map[string]any{"org": "acme", g.headerName(): g.value("")})
+		return encode(map[string]any{"org": "acme", g.headerName(): g.value("")})
 	case 6:
-		return quoted(quoted(map[string]any{"org": "acme", g.envName(): g.value("")}))
+		return encode(encode(map[string]any{"org": "acme", g.envName(): g.value("")}))
 	case 7:
-		return quoted([]any{map[string]any{"name": g.headerName(), "value": g.free()}})
+		return encode([]any{map[string]any{"name": g.headerName(), "value": g.free()}})
 	case 8:
 		return pick(g, "Bearer ", "Basic ", "bearer ") + g.value("")
 	case 9:

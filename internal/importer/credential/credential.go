@@ -22,7 +22,8 @@ var (
 		`apify_api_[A-Za-z0-9]{8,}|lsv2_[a-z]{2}_[A-Za-z0-9_]{8,}|dp\.(?:pt|st|ct)\.[A-Za-z0-9.]{8,}|` +
 		`pscale_(?:tkn|pw)_[A-Za-z0-9_-]{8,}|tskey-[A-Za-z0-9-]{8,}|CFPAT-[A-Za-z0-9_-]{8,}|` +
 		`AGE-SECRET-KEY-[A-Z0-9]{8,}|[0-9]{8,10}:[A-Za-z0-9_-]{35}|eyJ[A-Za-z0-9_-]{8,})`)
-	// told are credentials that stand behind what announces them, and addresses whoever knows may post to.
+	// told are credentials that stand behind what announces them, and webhook addresses, to which anyone who knows them
+	// may post.
 	told = regexp.MustCompile(`(?i)^(?:bearer|basic)\s+[^\s\x{FFFC}]|\bbearer\s+[^\s\x{FFFC}]{8,}|` +
 		`\bbasic\s+[a-z0-9+/]{6,}=|-----BEGIN |` +
 		`\bhooks\.slack\.com/(?:services|workflows|triggers)/\w|\bdiscord(?:app)?\.com/api/webhooks/\w|` +
@@ -46,7 +47,8 @@ var (
 		`(?:\.(?:json|pem|key|p8|p12|pfx|crt|cer|pub|txt|ya?ml|env|ini|toml|jwk|kubeconfig)|\.ssh[\\/]\w+)$`)
 )
 
-// Looks tells whether a text is, or holds, a credential by its own look, be it percent-encoded or not.
+// Looks tells whether a text is, or holds, a credential by its own look, be it percent-encoded or not. A text that is
+// still encoded after several layers counts as one: nobody writes that by accident, and no more is looked into.
 func Looks(text string) bool {
 	const deepest = 8
 	for range deepest {

@@ -179,11 +179,15 @@ func TestWords(t *testing.T) {
 
 func TestSwitch(t *testing.T) {
 	g := NewWithT(t)
-	for _, text := range []string{"", "true", "FALSE", "yes", "No", "on", "off", "0", "1"} {
+	for _, text := range []string{
+		"", "true", "FALSE", "yes", "No", "on", "off", "0", "1", "enabled", "Disabled", "none", "NULL",
+		"oauth", "OAuth2", "oidc", "iam", "Anonymous",
+	} {
 		g.Expect(credential.Switch(text)).To(BeTrue(), text)
 	}
-	g.Expect(credential.Switch("2")).To(BeFalse())
-	g.Expect(credential.Switch("truth")).To(BeFalse())
+	for _, text := range []string{"2", "truth", "nonesuch", "oauth3", " none", "basic"} {
+		g.Expect(credential.Switch(text)).To(BeFalse(), text)
+	}
 }
 
 func TestShow(t *testing.T) {
