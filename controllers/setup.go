@@ -46,7 +46,7 @@ type Dependencies struct {
 	Namespaces []string
 	// Gateway is the URL at which agents reach the gateways, without a path; empty is DefaultGateway.
 	Gateway string
-	// Workers is how many objects of one kind are reconciled at a time.
+	// Workers is how many MCPServers are reconciled, and how many catalogs of AgentSessions encoded, at a time.
 	Workers int
 }
 

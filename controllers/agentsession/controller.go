@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -33,8 +34,14 @@ import (
 // The right to watch namespaces is in config/rbac/namespace_reader_role.yaml: no RoleBinding gives it, and RoleBindings
 // are all that the generated role has where the manager watches chosen namespaces.
 
-// name is the controller's, in logs and metrics.
-const name = "agentsession"
+const (
+	// name is the controller's, in logs and metrics.
+	name = "agentsession"
+	// passesPerWorker: memory and processors are what an encoded catalog takes, and for a moment; most of a pass that
+	// publishes is spent waiting for the API server. When many gates open at once, agents wait the less for one another
+	// the more of them wait there together.
+	passesPerWorker = 4
+)
 
 // Sessions is what the controller needs of the supervisor. No method does network I/O.
 type Sessions interface {
@@ -68,21 +75,27 @@ type Reconciler struct {
 	Gateway string
 	// Events tells people of transitions.
 	Events *events.Recorder
-	// Workers is how many objects are reconciled at a time.
+	// Workers is how many catalogs are encoded or read at a time. passesPerWorker times as many objects are reconciled
+	// at a time.
 	Workers int
 
 	memories memories
 	slices   slicesMade
+	desks    chan struct{} // one place for each worker; nil: as many as like
 }
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
+	// A ConfigMap that comes into being is our own write, but for those that are found at the start.
+	found := predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return e.IsInInitialList }}
+	workers := max(1, r.Workers)
+	r.desks = make(chan struct{}, workers)
 	edited := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
 	return ctrl.NewControllerManagedBy(manager).
 		Named(name).
 		For(&v1alpha1.AgentSession{}, builder.WithPredicates(
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Owns(&corev1.ConfigMap{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		Owns(&corev1.ConfigMap{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}, found)).
 		Watches(&v1alpha1.MCPServer{}, handler.EnqueueRequestsFromMapFunc(r.choosers),
 			builder.WithPredicates(edited)).
 		Watches(&v1alpha1.AgentSession{}, handler.EnqueueRequestsFromMapFunc(r.children),
@@ -90,7 +103,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.inhabitants),
 			builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		WatchesRawSource(&r.Wakes.Feed).
-		WithOptions(controller.Options{MaxConcurrentReconciles: r.Workers}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: passesPerWorker * workers}).
 		Complete(r)
 }
 

@@ -91,12 +91,26 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, d draft) error {
 		s.reduced = s.memory.last.reduced
 		return nil
 	}
-	publication, err := d.publish(s)
+	publication, err := r.encode(s, d)
 	if err != nil {
 		return err
 	}
 	s.reduced = reduced{gaveWay: publication.GaveWay, doubled: d.doubled(&publication.Document)}
 	return r.replace(ctx, s, d, publication)
+}
+
+func (r *Reconciler) encode(s *scope, d draft) (offer.Publication, error) {
+	defer r.desk()()
+	return d.publish(s)
+}
+
+// desk waits for one of the few places where catalogs are encoded or read, and returns how to leave it.
+func (r *Reconciler) desk() (leave func()) {
+	if r.desks == nil {
+		return func() {}
+	}
+	r.desks <- struct{}{}
+	return func() { <-r.desks }
 }
 
 // replace writes what was put together, if it is not what stands there and its turn has come.
@@ -118,7 +132,7 @@ func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication
 		return err
 	}
 	if first { // when many gates open at once, every agent's tools come before any status
-		s.quiet = true
+		s.quiet, s.yields = true, true
 		s.lookAgain(s.now)
 		log.FromContext(ctx).Info("first catalog published", "after", time.Since(m.begun),
 			"tools", publication.Document.ToolCount(), "errors", len(publication.Document.Errors))

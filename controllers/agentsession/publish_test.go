@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
@@ -472,6 +474,7 @@ func TestWritesThatFail(t *testing.T) {
 		result, err = w.reconciler.Reconcile(t.Context(), request)
 		w.Expect(err).NotTo(HaveOccurred())
 		w.Expect(result.RequeueAfter).To(Equal(atOnce), "an agent's tools come before any status")
+		w.Expect(*result.Priority).To(Equal(handler.LowPriority), "also those of other agents")
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
 		w.statusErrors = []error{errUnwell}
 		result, err = w.reconciler.Reconcile(t.Context(), request)
@@ -493,6 +496,33 @@ func TestWritesThatFail(t *testing.T) {
 		w.Expect(err).To(MatchError("catalog: " + errUnwell.Error()))
 		w.Expect(w.servers()).To(Equal("a Connected 1, b Disconnected 1"))
 		w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("True Published"))
+	})
+}
+
+// However many objects are reconciled at a time, few catalogs are encoded at a time. A pass whose gate is still shut
+// waits for nobody, and is due at its time before any that only tells status.
+func TestCatalogsAreEncodedByFew(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.late("a", "x")
+		w.reconciler.desks = make(chan struct{}, 1)
+		leave := w.reconciler.desk()
+		result, err := w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: coder})
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(result.RequeueAfter).To(Equal(quarter))
+		w.Expect(*result.Priority).To(BeZero())
+		w.up("a", "x")
+		passed := make(chan struct{})
+		go func() {
+			defer close(passed)
+			w.pass()
+		}()
+		synctest.Wait()
+		w.Expect(w.applies).To(BeZero())
+		leave()
+		<-passed
+		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		w.Expect(w.reconciler.desks).To(BeEmpty(), "every place was left")
 	})
 }
 

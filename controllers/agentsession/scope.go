@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
@@ -36,6 +37,7 @@ type scope struct {
 	open     bool // the gate is open: what is published from now on is the whole catalog
 	decision gate.Decision
 	quiet    bool // nothing is to be told yet
+	yields   bool // the next pass is for status alone, and lets others' catalogs go first
 
 	// document is what agents have, nil when nothing of this object's, and encoding how it stands in the ConfigMap.
 	// resolve sets them, and publish when it writes.
@@ -86,7 +88,11 @@ func (s *scope) result() ctrl.Result {
 	if s.again.IsZero() {
 		return ctrl.Result{}
 	}
-	return ctrl.Result{RequeueAfter: max(time.Until(s.again), atOnce)}
+	priority := 0
+	if s.yields {
+		priority = handler.LowPriority
+	}
+	return ctrl.Result{RequeueAfter: max(time.Until(s.again), atOnce), Priority: &priority}
 }
 
 // atOnce is the shortest time after which a pass can be asked for.

@@ -61,14 +61,15 @@ func (r *Reconciler) read(ctx context.Context, s *scope, from client.Reader) err
 	self := owner(s.name, s.before.UID)
 	s.stored.object, s.stored.foreign = object, !self.Owns(object)
 	if !s.stored.foreign && metav1.GetControllerOf(object).UID == self.UID {
-		s.document, s.encoding = s.memory.decode(object), catalog.EncodingOf(object.BinaryData)
+		s.document, s.encoding = r.decode(s.memory, object), catalog.EncodingOf(object.BinaryData)
 	}
 	return nil
 }
 
 // decode reads what was published, proving it once for each version of the ConfigMap; nil when it is damaged.
-func (m *memory) decode(object *corev1.ConfigMap) *offer.Document {
+func (r *Reconciler) decode(m *memory, object *corev1.ConfigMap) *offer.Document {
 	if m.decoded.version != object.ResourceVersion {
+		defer r.desk()()
 		m.decoded = decoded{version: object.ResourceVersion}
 		if document, err := offer.Decode(object.Data, object.BinaryData); err == nil {
 			m.decoded.document = &document

@@ -38,7 +38,7 @@ type Settings struct {
 	LeaderNamespace string
 	// WatchNamespaces are the only ones looked at; none is all.
 	WatchNamespaces []string
-	// Workers is how many objects of one kind are reconciled at a time.
+	// Workers is how many MCPServers are reconciled, and how many catalogs of AgentSessions encoded, at a time.
 	Workers int
 	// DrainTimeout is how long calls in flight may go on when a session is replaced.
 	DrainTimeout           time.Duration
@@ -64,7 +64,8 @@ func (o *Settings) register(flags *pflag.FlagSet) {
 		"namespace of the lease (default: the pod's own)")
 	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil,
 		"look at MCPServers of these namespaces only (default: all)")
-	flags.IntVar(&o.Workers, "workers", 4, "reconciles of one kind at a time")
+	flags.IntVar(&o.Workers, "workers", 4,
+		"MCPServers reconciled, and catalogs of AgentSessions encoded, at a time")
 	flags.DurationVar(&o.DrainTimeout, "drain-timeout", time.Minute,
 		"how long calls in flight may go on when a session is replaced")
 	flags.BoolVar(&o.AllowLoopback, "allow-loopback", false, "allow servers on loopback addresses")
