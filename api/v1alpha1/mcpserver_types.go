@@ -14,7 +14,8 @@ type MCPServerSpec struct {
 	// +optional
 	HTTP *HTTPTransport `json:"http,omitempty"`
 
-	// stdio runs the server as a pod and speaks to it over its standard input and output.
+	// stdio runs the server as a pod and speaks to it over its standard input and output. This version of Mooring does
+	// not run processes yet: unless the server is disabled, it is refused with reason NotSupportedYet.
 	// +optional
 	Stdio *StdioTransport `json:"stdio,omitempty"`
 

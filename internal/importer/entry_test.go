@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,7 +106,8 @@ func TestNotes(t *testing.T) {
 		{"name of a variable by reference", `{"command": "docker", "args": ["run", "-e", "${N}=1", "img"]}`,
 			"a variable of the container is left out: its name has ${N}"},
 		{"machine of its own", `{"url": "http://127.0.0.1:8080/mcp"}`,
-			"url leads to the machine itself: in a cluster that is the manager's own pod"},
+			"url leads to the machine itself: in a cluster that is the manager's own pod, which is refused unless the manager " +
+				"has --allow-loopback"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -234,8 +236,37 @@ func TestNames(t *testing.T) {
 		g.Expect(result.Entries[0].Server.Name).To(Equal("a-b"))
 		g.Expect(result.Translated()).To(Equal(1))
 	}
+	for _, names := range [][]string{{"d"}, {"c", "d"}} { // one that is there does not hide one that is not
+		_, err := importer.Import(text, importer.Options{Names: names})
+		NewWithT(t).Expect(err).To(MatchError(`no MCP server is called "d"; there are A b, c`))
+	}
+}
+
+// Of many, the first few are named; none that looks like a credential is.
+func TestNamesThatThereAre(t *testing.T) {
+	entries := []string{`"ghp_0123456789abcdef": {"url": "https://h.example"}`}
+	for i := range 9 {
+		entries = append(entries, fmt.Sprintf(`"s%d": {"url": "https://h.example"}`, i))
+	}
+	text := []byte(`{"mcpServers": {` + strings.Join(entries, ", ") + `}}`)
 	_, err := importer.Import(text, importer.Options{Names: []string{"d"}})
-	NewWithT(t).Expect(err).To(MatchError("no MCP server of that name among the 2 declared"))
+	NewWithT(t).Expect(err).To(MatchError(
+		`no MCP server is called "d"; there are (not shown), s0, s1, s2, s3, s4, s5, s6 and 2 more`))
+}
+
+// A process is translated, and it is said that nothing comes of it yet.
+func TestProcessesAreNotSupportedYet(t *testing.T) {
+	g := NewWithT(t)
+	result, err := importer.Import([]byte(`{"mcpServers": {"a": {"command": "npx"}, "b": {"command": "./b"},
+		"c": {"url": "https://c.example"}, "d": {"type": "ws"}}}`), importer.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.Translated()).To(Equal(3))
+	g.Expect(result.Unsupported()).To(Equal(2))
+	const note = "this version of Mooring runs no processes (spec.stdio): the server is refused with NotSupportedYet " +
+		"unless it is disabled; serve the command over HTTP and use spec.http"
+	for i, want := range []bool{true, true, false, false} {
+		g.Expect(slices.Contains(result.Entries[i].Notes, note)).To(Equal(want), result.Entries[i].Name)
+	}
 }
 
 func TestErrors(t *testing.T) {

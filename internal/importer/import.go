@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
@@ -59,9 +60,17 @@ type SecretKey struct {
 
 // Translated counts the entries that have a server.
 func (r *Result) Translated() int {
-	n := 0
+	return r.count(func(server *v1alpha1.MCPServer) bool { return server != nil })
+}
+
+// Unsupported counts the entries whose server is refused by a manager of this version.
+func (r *Result) Unsupported() int {
+	return r.count(func(server *v1alpha1.MCPServer) bool { return server != nil && server.Spec.Stdio != nil })
+}
+
+func (r *Result) count(counts func(*v1alpha1.MCPServer) bool) (n int) {
 	for _, entry := range r.Entries {
-		if entry.Server != nil {
+		if counts(entry.Server) {
 			n++
 		}
 	}
@@ -97,19 +106,32 @@ func Import(text []byte, options Options) (*Result, error) {
 		}
 	}
 	names := naming.Assign(originals)
+	missing := slices.Clone(options.Names)
 	for i, d := range declared {
-		if wanted(options.Names, d.name, names[i]) {
+		called := func(name string) bool { return name == d.name || name == names[i] }
+		if len(options.Names) == 0 || slices.ContainsFunc(options.Names, called) {
 			result.Entries = append(result.Entries, d.translate(names[i], options.Namespace))
 		}
+		missing = slices.DeleteFunc(missing, called)
 	}
-	if len(result.Entries) == 0 {
-		return nil, fmt.Errorf("no MCP server of that name among the %d declared", len(declared))
+	if len(missing) > 0 {
+		return nil, unknown(missing[0], declared)
 	}
 	return result, nil
 }
 
-func wanted(names []string, original, mapped string) bool {
-	return len(names) == 0 || slices.Contains(names, original) || slices.Contains(names, mapped)
+// unknown says that a name is that of no declaration, and which there are.
+func unknown(name string, declared []*declaration) error {
+	const most = 8
+	var there []string
+	for _, d := range declared[:min(len(declared), most)] {
+		there = append(there, credential.Show(d.name))
+	}
+	list := strings.Join(there, ", ")
+	if more := len(declared) - len(there); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("no MCP server is called %q; there are %s", name, list)
 }
 
 // declaration is one entry before its translation.

@@ -129,7 +129,8 @@ func (r *remote) origin(before template.Text) (string, template.Text, error) {
 		return "", nil, errors.New("the host of its url is not valid")
 	}
 	if loopback.MatchString(host) {
-		r.say("url leads to the machine itself: in a cluster that is the manager's own pod")
+		r.say("url leads to the machine itself: in a cluster that is the manager's own pod, which is refused " +
+			"unless the manager has --allow-loopback")
 	}
 	return scheme + host, path, nil
 }

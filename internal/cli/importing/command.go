@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
@@ -92,6 +94,9 @@ func (f *flags) check() error {
 		return fmt.Errorf("--secrets %q: not one of literal, placeholder", f.secrets)
 	case f.output != "yaml" && f.output != "json":
 		return fmt.Errorf("--output %q: not one of yaml, json", f.output)
+	case len(validation.IsDNS1123Label(cmp.Or(f.namespace, "any"))) > 0:
+		return fmt.Errorf("--namespace %q: at most %d of a-z, 0-9 and '-', with a letter or digit in front and at the end",
+			f.namespace, validation.DNS1123LabelMaxLength)
 	case f.level != "" && f.level != string(v1alpha1.LevelProject) && f.level != string(v1alpha1.LevelUser):
 		return fmt.Errorf("--level %q: not one of Project, User", f.level)
 	case !providerForm.MatchString(f.provider):

@@ -87,6 +87,15 @@ func TestPlaceholders(t *testing.T) {
 	}
 }
 
+// Who reads the sum alone learns of it, too.
+func TestProcessesAreCountedApart(t *testing.T) {
+	g := NewWithT(t)
+	_, notes, err := run(`{"mcpServers": {"a": {"command": "npx"}, "b": {"url": "https://b.example"}}}`, "-")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(notes).To(ContainSubstring("\na: this version of Mooring runs no processes (spec.stdio): "))
+	g.Expect(notes).To(HaveSuffix("\n2 of 2 servers translated, 1 of them not supported yet\n"))
+}
+
 func TestTheFilesPlaceTellsLevelAndProvider(t *testing.T) {
 	g := NewWithT(t)
 	folder := t.TempDir()
@@ -137,7 +146,7 @@ func TestFailures(t *testing.T) {
 		{"too large", "", []string{large}, large + ": more than 4 MiB", ""},
 		{"not JSON", "canary", []string{"-"}, "standard input: no JSON: unexpected character at line 1, column 1", ""},
 		{"no such server", two, []string{"-", "--name", "z"},
-			"standard input: no MCP server of that name among the 2 declared", ""},
+			`standard input: no MCP server is called "z"; there are a, b`, ""},
 		{"nothing translated", two, []string{"-", "--name", "b"},
 			"standard input: none of its servers could be translated",
 			"b: left out: its type ws is no transport of Mooring; those are stdio, http and sse\n" +
@@ -145,6 +154,8 @@ func TestFailures(t *testing.T) {
 		{"secrets", two, []string{"-", "--secrets", "x"}, `--secrets "x": not one of literal, placeholder`, ""},
 		{"output", two, []string{"-", "-o", "x"}, `--output "x": not one of yaml, json`, ""},
 		{"level", two, []string{"-", "--level", "x"}, `--level "x": not one of Project, User`, ""},
+		{"namespace", two, []string{"-", "-n", "Bad_NS"}, `--namespace "Bad_NS": at most 63 of a-z, 0-9 and '-', with a ` +
+			"letter or digit in front and at the end", ""},
 		{"provider", two, []string{"-", "--provider", "a\nb"},
 			"--provider: at most 64 letters, digits, spaces and . _ / @ -, with a letter or digit in front", ""},
 		{"no argument", "", nil, "missing argument: FILE|-", ""},

@@ -14,7 +14,6 @@ func tell(out io.Writer, result *importer.Result, options manifest.Options) {
 	for _, note := range result.Notes {
 		fmt.Fprintf(out, "%s\n", note)
 	}
-	stored, wanted := 0, 0
 	for _, entry := range result.Entries {
 		name := credential.Show(entry.Name)
 		if entry.Place != "" {
@@ -23,6 +22,29 @@ func tell(out io.Writer, result *importer.Result, options manifest.Options) {
 		for _, note := range entry.Notes {
 			fmt.Fprintf(out, "%s: %s\n", name, note)
 		}
+	}
+	sum(out, result, options)
+}
+
+// sum says what all of it comes to, in one line.
+func sum(out io.Writer, result *importer.Result, options manifest.Options) {
+	stored, wanted := keys(result, options)
+	fmt.Fprintf(out, "%d of %s translated", result.Translated(), count(len(result.Entries), "server"))
+	if unsupported := result.Unsupported(); unsupported > 0 {
+		fmt.Fprintf(out, ", %d of them not supported yet", unsupported)
+	}
+	if stored > 0 {
+		fmt.Fprintf(out, "; the manifests hold %s (--secrets placeholder leaves them out)", count(stored, "credential"))
+	}
+	if wanted > 0 {
+		fmt.Fprintf(out, "; to be filled in: %s", count(wanted, "value"))
+	}
+	fmt.Fprintln(out)
+}
+
+// keys counts the keys of Secrets that have a value, and those that are to be filled in.
+func keys(result *importer.Result, options manifest.Options) (stored, wanted int) {
+	for _, entry := range result.Entries {
 		if entry.Secret == nil {
 			continue
 		}
@@ -34,14 +56,7 @@ func tell(out io.Writer, result *importer.Result, options manifest.Options) {
 			}
 		}
 	}
-	fmt.Fprintf(out, "%d of %s translated", result.Translated(), count(len(result.Entries), "server"))
-	if stored > 0 {
-		fmt.Fprintf(out, "; the manifests hold %s (--secrets placeholder leaves them out)", count(stored, "credential"))
-	}
-	if wanted > 0 {
-		fmt.Fprintf(out, "; to be filled in: %s", count(wanted, "value"))
-	}
-	fmt.Fprintln(out)
+	return stored, wanted
 }
 
 func count(n int, what string) string {

@@ -13,7 +13,8 @@ import (
 type MCPServerSpecApplyConfiguration struct {
 	// http reaches the server over HTTP: streamable HTTP or the older HTTP with SSE.
 	HTTP *HTTPTransportApplyConfiguration `json:"http,omitempty"`
-	// stdio runs the server as a pod and speaks to it over its standard input and output.
+	// stdio runs the server as a pod and speaks to it over its standard input and output. This version of Mooring does
+	// not run processes yet: unless the server is disabled, it is refused with reason NotSupportedYet.
 	Stdio *StdioTransportApplyConfiguration `json:"stdio,omitempty"`
 	// variables are the values of $(NAME) in the URL, header values, arguments and environment values. They are
 	// replaced as text; nothing is run through a shell.
