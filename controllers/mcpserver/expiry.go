@@ -10,9 +10,11 @@ import (
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
+// CatalogValidity is how long a stored catalog is worth offering to new agent sessions after the server last confirmed
+// it (status.catalog.confirmedAt).
+const CatalogValidity = 30 * 24 * time.Hour
+
 const (
-	// validity is how long a stored catalog is worth offering after the server last confirmed it.
-	validity = 30 * 24 * time.Hour
 	// confirmInterval is how long status waits before it moves the time of a confirmation: a server that is well and does
 	// not change costs one write a day.
 	confirmInterval = 24 * time.Hour
@@ -50,11 +52,11 @@ func (s *scope) expire(stored *storedCatalog) {
 		s.lookAgain(max(confirmInterval-age, confirmRecheck))
 		return
 	}
-	if s.expired = age >= validity; s.expired {
+	if s.expired = age >= CatalogValidity; s.expired {
 		s.stored = false
 		return
 	}
-	s.lookAgain(validity - age)
+	s.lookAgain(CatalogValidity - age)
 }
 
 // confirmed is when the server last gave the stored catalog, as far as is known: as status tells, or at least when it

@@ -267,7 +267,7 @@ func TestReloadWithoutAnOutcome(t *testing.T) {
 	since := object.Status.Conditions[0].LastTransitionTime.UTC().Format(time.DateTime)
 	g.Expect(out).To(Equal(`AgentSession coder in namespace agents is not ready; it is being worked on (AwaitingServers).
   Because   waiting for the first answer of agents/slow
-  Since     ` + since + ` UTC (20m ago)
+  Not ready since ` + since + ` UTC (20m ago)
   Servers   0/1 can be used
             slow: connecting (kubectl mooring why slow -n agents)
   Next      the catalog is published once each server has answered, after 30s at most

@@ -2,48 +2,56 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/mcpserver"
 )
 
 func (e *explanation) stalled() bool {
 	return meta.IsStatusConditionTrue(e.server.Status.Conditions, v1alpha1.ConditionStalled)
 }
 
-// parted takes a message apart into what happened and what to do. That it is tried again stands under Next.
-func parted(message string) (what, advice string) {
-	const again = "it is tried again"
-	what, advice, _ = strings.Cut(message, "; ")
-	if strings.HasPrefix(advice, again) {
-		return what, ""
-	}
-	advice, _, _ = strings.Cut(advice, "; "+again)
-	return what, advice
-}
-
-// advice is what the message tells to do, and the command that tries at once where one does.
+// advice is what there is to do about the message and about tools that are withheld, and the command that tries at once
+// where one does.
 func (e *explanation) advice(ready *metav1.Condition) string {
-	if ready.Status == metav1.ConditionTrue {
-		return ""
-	}
 	var out []string
-	if _, next := parted(ready.Message); next != "" {
-		out = append(out, next)
-	}
 	session := e.server.Status.Session
 	switch {
+	case ready.Status == metav1.ConditionTrue:
 	case e.Manager.Missing():
-		out = append(out, managerPods)
-	case session != nil && session.State != v1alpha1.SessionConnected && session.State != v1alpha1.SessionConnecting:
-		out = append(out, fmt.Sprintf("try at once: %s reconnect %s -n %s", e.Program, e.server.Name, e.server.Namespace))
+		out = append(out, e.mending(ready), managerPods)
+	case session != nil && canBeTried(session):
+		out = append(out, e.mending(ready),
+			fmt.Sprintf("try at once: %s reconnect %s -n %s", e.Program, e.server.Name, e.server.Namespace))
+	default:
+		out = append(out, e.mending(ready))
 	}
-	return strings.Join(out, "\n")
+	if e.drifted() != nil {
+		out = append(out, fmt.Sprintf("see what is withheld, and how to approve it: %s diff %s -n %s",
+			e.Program, e.server.Name, e.server.Namespace))
+	}
+	return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), "\n")
+}
+
+// mending is what the message tells to do. It calls what is missing by its name.
+func (e *explanation) mending(ready *metav1.Condition) string {
+	if absent := missing(e.server, ready.Message); absent != nil {
+		return absent.advice()
+	}
+	return named(parted(ready.Message))
+}
+
+// canBeTried tells whether a reconnect helps. Who asks a server at once that has asked for patience makes it worse.
+func canBeTried(session *v1alpha1.SessionStatus) bool {
+	failure := session.LastFailure
+	return session.State != v1alpha1.SessionConnected && session.State != v1alpha1.SessionConnecting &&
+		(failure == nil || failure.Reason != v1alpha1.ReasonRateLimited)
 }
 
 // tools tells what agents are offered.
@@ -53,19 +61,38 @@ func (e *explanation) tools() string {
 		return "none are published"
 	}
 	text := fmt.Sprintf("%d in ConfigMap %s", *catalog.ToolCount, catalog.ConfigMap)
+	if e.drifted() != nil {
+		text = fmt.Sprintf("%d of those in ConfigMap %s", *catalog.ToolCount, catalog.ConfigMap)
+	}
 	session := e.server.Status.Session
 	switch {
-	case catalog.ConfirmedAt != nil && e.Now.Sub(catalog.ConfirmedAt.Time) >= validity:
-		text += fmt.Sprintf(", not confirmed for %.0f days and offered to no new agent session", validity.Hours()/24)
+	case catalog.ConfirmedAt != nil && e.Now.Sub(catalog.ConfirmedAt.Time) >= mcpserver.CatalogValidity:
+		text += fmt.Sprintf(", not confirmed for %.0f days and offered to no new agent session",
+			mcpserver.CatalogValidity.Hours()/24)
 	case session == nil || session.State != v1alpha1.SessionConnected:
 		text += ", from the last good list"
 	}
 	return text
 }
 
-// validity is how long tools are offered after they were confirmed: what the API says of status.catalog.confirmedAt. A
-// server that is connected confirms them each day.
-const validity = 30 * 24 * time.Hour
+// drifted is the condition that tells of tools that are withheld; nil while none are.
+func (e *explanation) drifted() *metav1.Condition {
+	condition := meta.FindStatusCondition(e.server.Status.Conditions, v1alpha1.ConditionToolsDrifted)
+	if condition == nil || condition.Status != metav1.ConditionTrue {
+		return nil
+	}
+	return condition
+}
+
+// withheld tells which tools are not offered, or why none is.
+func (e *explanation) withheld() string {
+	condition := e.drifted()
+	if condition == nil {
+		return ""
+	}
+	what, _ := parted(condition.Message)
+	return strings.TrimPrefix(what, "withheld, because ")
+}
 
 // calls tells what the gateways see, where they see trouble.
 func calls(server *v1alpha1.MCPServer) string {

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -32,7 +33,7 @@ func Agent(session *v1alpha1.AgentSession, view View) string {
 	if ready.Status != metav1.ConditionTrue {
 		p.say("Because", what)
 	}
-	p.say("Since", p.moment(ready.LastTransitionTime.Time))
+	p.turned(ready)
 	p.say("Servers", p.servers(session))
 	p.say("Next", p.nextOf(session, ready))
 	p.say("Tools", offered(session.Status.Catalog))
@@ -40,9 +41,21 @@ func Agent(session *v1alpha1.AgentSession, view View) string {
 	case p.Manager.Missing():
 		p.say("You can", managerPods)
 	case ready.Status != metav1.ConditionTrue && !strings.HasPrefix(advice, "status.servers"): // those stand above
-		p.say("You can", advice)
+		p.say("You can", named(what, advice))
 	}
 	return p.String()
+}
+
+// subjects are what a message begins with when it is about an object.
+var subjects = regexp.MustCompile(`^[A-Z][A-Za-z]+ "[^"]+"`)
+
+// named has the advice to create something call it by its name: what happened stands some lines above.
+func named(what, advice string) string {
+	rest, ok := strings.CutPrefix(advice, "create it")
+	if subject := subjects.FindString(what); ok && subject != "" {
+		return "create " + subject + rest
+	}
+	return advice
 }
 
 func stalledSession(session *v1alpha1.AgentSession) bool {

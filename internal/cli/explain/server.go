@@ -23,6 +23,7 @@ func Server(server *v1alpha1.MCPServer, view View) string {
 	e.say("Session", e.session())
 	e.say("Next", e.next(ready))
 	e.say("Tools", e.tools())
+	e.say("Withheld", e.withheld())
 	e.say("Calls", calls(server))
 	e.say("Warnings", warnings(server))
 	e.say("You can", e.advice(ready))
@@ -50,11 +51,13 @@ func (e *explanation) because(ready *metav1.Condition) {
 
 // since is when the failure began, or else when Ready became what it is.
 func (e *explanation) since(ready *metav1.Condition) {
-	at, session := ready.LastTransitionTime, e.server.Status.Session
-	if session != nil && session.LastFailure != nil && session.LastFailure.Since != nil {
-		at = *session.LastFailure.Since
+	session := e.server.Status.Session
+	if ready.Status != metav1.ConditionTrue && session != nil && session.LastFailure != nil &&
+		session.LastFailure.Since != nil {
+		e.say("Failing", "since "+e.moment(session.LastFailure.Since.Time))
+		return
 	}
-	e.say("Since", e.moment(at.Time))
+	e.turned(ready)
 }
 
 // published is the condition about the catalog; nil before it is set.

@@ -68,6 +68,15 @@ func listing(status metav1.ConditionStatus, reason, message string) *v1alpha1.MC
 	return s
 }
 
+// withholding is a server that is ready and whose tools are not all offered, for the reason given.
+func withholding(reason, message string) *v1alpha1.MCPServer {
+	s := server(metav1.ConditionTrue, v1alpha1.ReasonReady, "connected, and the catalog is published")
+	say(s, v1alpha1.ConditionToolsDrifted, metav1.ConditionTrue, reason, message)
+	s.Status.Session = &v1alpha1.SessionStatus{State: v1alpha1.SessionConnected}
+	published(s)
+	return s
+}
+
 // stalled is a server that waits for somebody to act on what Ready says.
 func stalled(s *v1alpha1.MCPServer) *v1alpha1.MCPServer {
 	ready := s.Status.Conditions[0]
@@ -97,6 +106,23 @@ func TestServer(t *testing.T) {
 			published(s)
 			s.Status.Warnings = []v1alpha1.Warning{{Type: "ToolTooLarge", Tool: "dump", Message: "300 KiB, withheld"}}
 			s.Status.WarningCount = ptr.To[int32](7)
+			return s
+		},
+		"tools-changed": func() *v1alpha1.MCPServer {
+			return withholding(v1alpha1.ReasonToolsChanged, "withheld, because not as approved: search (changed), create "+
+				"(added); look at them, and approve them by setting spec.tools.approvedDigest to status.catalog.digest")
+		},
+		"awaiting-approval": func() *v1alpha1.MCPServer {
+			s := withholding(v1alpha1.ReasonAwaitingApproval, "no tools were approved yet, so that none are offered; look at "+
+				"them, and approve them by setting spec.tools.approvedDigest to status.catalog.digest")
+			s.Status.Catalog.ToolCount = ptr.To[int32](0)
+			return s
+		},
+		"changed-and-down": func() *v1alpha1.MCPServer {
+			s := withholding(v1alpha1.ReasonToolsChanged, "withheld, because not as approved: search (changed); look at them")
+			s.Status.Conditions[0].Status, s.Status.Conditions[0].Message = metav1.ConditionFalse, refused
+			s.Status.Conditions[0].Reason = v1alpha1.ReasonConnectFailed
+			failing(s, v1alpha1.SessionWaiting, "connect")
 			return s
 		},
 		"connecting": func() *v1alpha1.MCPServer {
@@ -194,8 +220,10 @@ func TestServer(t *testing.T) {
 			return s
 		},
 		"secret-missing": func() *v1alpha1.MCPServer {
-			return server(metav1.ConditionFalse, v1alpha1.ReasonSecretNotFound,
+			s := server(metav1.ConditionFalse, v1alpha1.ReasonSecretNotFound,
 				`Secret "gh" not found in namespace "agents"; create it, or correct the reference`)
+			s.Spec.HTTP.Auth = builder.MCPServer("").Bearer("gh", "token").Obj().Spec.HTTP.Auth
+			return s
 		},
 		"invalid": func() *v1alpha1.MCPServer {
 			return stalled(server(metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration,

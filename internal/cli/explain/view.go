@@ -98,6 +98,18 @@ const (
 	managerPods   = "check that the manager runs: kubectl get pods -A -l app.kubernetes.io/name=mooring"
 )
 
+// turned tells since when Ready is what it is. The reason may have changed since: when a server was disabled that was
+// ready before is known to nobody.
+func (p *page) turned(ready *metav1.Condition) {
+	if ready.Reason == v1alpha1.ReasonDisabled {
+		return
+	}
+	label := map[metav1.ConditionStatus]string{
+		metav1.ConditionTrue: "Ready", metav1.ConditionFalse: "Not ready", metav1.ConditionUnknown: "Undecided",
+	}[ready.Status]
+	p.say(label, "since "+p.moment(ready.LastTransitionTime.Time))
+}
+
 // headline is the verdict.
 func (p *page) headline(name string, ready *metav1.Condition, stalled bool) {
 	what := "is ready"
