@@ -79,9 +79,10 @@ demo-build: controlplane build
 
 .PHONY: build
 build: ## Build bin/mooring.
-	@echo "mooring: building (minutes when the Go cache is cold)"
-	@$(GO_BUILD) -label mooring -name bin/mooring -dir $(ROOT) -- $(BUILD_FLAGS) \
-	  -ldflags "-X github.com/mooring-dev/mooring/internal/cli.version=$(VERSION)" -o $(BIN)/mooring .
+	@(sleep 1 >/dev/null 2>&1; echo "mooring: building (minutes when the Go cache is cold)") & hint=$$!; \
+	$(GO_BUILD) -label mooring -name bin/mooring -dir $(ROOT) -- $(BUILD_FLAGS) \
+	  -ldflags "-X github.com/mooring-dev/mooring/internal/cli.version=$(VERSION)" -o $(BIN)/mooring .; \
+	status=$$?; kill $$hint 2>/dev/null; exit $$status
 
 .PHONY: controlplane
 controlplane: ## Put etcd, kube-apiserver and kubectl into bin/.

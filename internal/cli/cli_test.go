@@ -112,6 +112,9 @@ func TestVersion(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(errOut).To(BeEmpty())
 	g.Expect(out).To(MatchRegexp(`^mooring \S+ go1\.\d+(\.\d+)? \w+/\w+\n$`))
+	asked, _, err := execute(t, "mooring", "--version")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(asked).To(Equal(out), "both are what people try")
 	before := version
 	t.Cleanup(func() { version = before })
 	version = "v1.2.3"
@@ -146,6 +149,9 @@ func TestWrongUseHasItsOwnStatus(t *testing.T) {
 		status int
 		errOut string
 	}{
+		"help nosuch": {
+			2, "error: unknown command \"nosuch\" for \"mooring\"\nusage: mooring COMMAND\nhelp:  mooring --help\n",
+		},
 		"diff": {2, "error: missing argument: SERVER\nusage: mooring diff SERVER [flags]\nhelp:  mooring diff --help\n"},
 		"get --kubeconfig /no/where": {
 			1, "error: kubeconfig: /no/where: no such file or directory; set KUBECONFIG, or give --kubeconfig\n",

@@ -52,6 +52,9 @@ func newRoot(program string) *cobra.Command {
 	if strings.HasPrefix(program, "kubectl-") {
 		usage.SetName(root, "kubectl mooring")
 	}
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetHelpCommand(usage.Help())
 	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(), newReconnect(), newVersion(),
 		statedir.NewTether(), agents.Tools(&clusterFlags{}), agents.Diff(&clusterFlags{}),
 		agents.Reload(&clusterFlags{}), importing.New())
@@ -72,14 +75,18 @@ func buildVersion() string {
 	return "dev"
 }
 
+// versionLine is the version, and what it was built with and for.
+func versionLine() string {
+	return fmt.Sprintf("mooring %s %s %s/%s", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  usage.Args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "mooring %s %s %s/%s\n",
-				buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionLine())
 			return err
 		},
 	}

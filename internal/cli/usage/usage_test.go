@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/spf13/cobra"
@@ -30,7 +31,10 @@ func program() *cobra.Command {
 	}}
 	list := &cobra.Command{Use: "list [big|small]", Args: usage.Choice("big", "small"), RunE: work}
 	pair := &cobra.Command{Use: "pair A B", Args: usage.Args("A", "B"), RunE: work}
-	root.AddCommand(show, fail, list, pair)
+	wait := &cobra.Command{Use: "wait", RunE: work}
+	usage.Timeout(wait.Flags(), new(time.Duration), time.Minute)
+	root.SetHelpCommand(usage.Help())
+	root.AddCommand(show, fail, list, pair, wait)
 	return root
 }
 
@@ -55,8 +59,16 @@ func TestWrongUseTellsTheUsageOfItsCommand(t *testing.T) {
 		"pair":             {"missing argument: A B", "usage: program pair A B [flags]\nhelp:  program pair --help"},
 		"pair a":           {"missing argument: B", "usage: program pair A B [flags]\nhelp:  program pair --help"},
 		"fail x":           {`no way "x"`, "usage: program fail [flags]\nhelp:  program fail --help"},
-		"none":             {`unknown command "none" for "program"`, "usage: program COMMAND\nhelp:  program --help"},
-		"--none":           {"unknown flag: --none", "usage: program COMMAND\nhelp:  program --help"},
+		"wait --timeout=-5s": {`invalid argument "-5s" for "--timeout" flag: not more than 0`,
+			"usage: program wait [flags]\nhelp:  program wait --help"},
+		"wait --timeout=0s": {`invalid argument "0s" for "--timeout" flag: not more than 0`,
+			"usage: program wait [flags]\nhelp:  program wait --help"},
+		"wait --timeout=5": {`invalid argument "5" for "--timeout" flag: time: missing unit in duration "5"`,
+			"usage: program wait [flags]\nhelp:  program wait --help"},
+		"help none":      {`unknown command "none" for "program"`, "usage: program COMMAND\nhelp:  program --help"},
+		"help show none": {`unknown command "none" for "program show"`, show},
+		"none":           {`unknown command "none" for "program"`, "usage: program COMMAND\nhelp:  program --help"},
+		"--none":         {"unknown flag: --none", "usage: program COMMAND\nhelp:  program --help"},
 	} {
 		t.Run(line, func(t *testing.T) {
 			g := NewWithT(t)
@@ -69,9 +81,45 @@ func TestWrongUseTellsTheUsageOfItsCommand(t *testing.T) {
 }
 
 func TestRightUseIsNoError(t *testing.T) {
-	for _, line := range []string{"", "show a", "show a --count 2", "list", "list small", "pair a b", "show --help"} {
+	for _, line := range []string{"", "show a", "show a --count 2", "list", "list small", "pair a b", "show --help",
+		"help", "help show", "wait", "wait --timeout 1ms"} {
 		NewWithT(t).Expect(execute(program(), line)).To(Succeed(), line)
 	}
+}
+
+// Help about a command is what its own --help prints.
+func TestHelp(t *testing.T) {
+	g := NewWithT(t)
+	for about, asked := range map[string]string{"": "--help", "show": "show --help", "help": "help --help"} {
+		var got, want bytes.Buffer
+		root := program()
+		g.Expect(printed(root, &got, "help "+about)).To(Succeed())
+		g.Expect(printed(program(), &want, asked)).To(Succeed())
+		g.Expect(got.String()).To(Equal(want.String()))
+		g.Expect(got.String()).To(ContainSubstring("Usage:"))
+	}
+	var completed bytes.Buffer
+	g.Expect(printed(program(), &completed, "__complete help  ")).To(Succeed())
+	g.Expect(completed.String()).To(ContainSubstring("show\n"))
+}
+
+func printed(root *cobra.Command, out *bytes.Buffer, line string) error {
+	root.SetArgs(strings.Split(strings.TrimSuffix(line, " "), " "))
+	root.SetOut(out)
+	root.SetErr(&bytes.Buffer{})
+	return usage.Execute(root)
+}
+
+func TestTimeout(t *testing.T) {
+	g := NewWithT(t)
+	var value time.Duration
+	cmd := &cobra.Command{Use: "wait"}
+	usage.Timeout(cmd.Flags(), &value, 90*time.Second)
+	g.Expect(value).To(Equal(90 * time.Second))
+	g.Expect(cmd.Flags().FlagUsages()).To(
+		Equal("      --timeout duration   how long to wait for the outcome (default 1m30s)\n"))
+	g.Expect(cmd.ParseFlags([]string{"--timeout", "5s"})).To(Succeed())
+	g.Expect(value).To(Equal(5 * time.Second))
 }
 
 // Work that fails is not wrong use.
