@@ -28,7 +28,7 @@ import (
 // +kubebuilder:rbac:groups=mooring.dev,resources=agentsessions,verbs=get;list;watch
 // +kubebuilder:rbac:groups=mooring.dev,resources=agentsessions/status,verbs=patch
 // +kubebuilder:rbac:groups=mooring.dev,resources=mcpservers,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 //
 // The right to watch namespaces is in config/rbac/namespace_reader_role.yaml: no RoleBinding gives it, and RoleBindings

@@ -49,6 +49,8 @@ type memory struct {
 	cut     map[catalog.Ref]cutSlice
 	last    published
 	writes  throttle.Writes
+	good    good
+	taken   bool                    // the ConfigMap's name was taken when it was to be created
 	refused *configmap.RefusedError // what the API server said when it refused to store the catalog
 }
 
@@ -56,6 +58,12 @@ type memory struct {
 type decoded struct {
 	version  string
 	document *offer.Document
+}
+
+// good is what was published last, whatever became of the ConfigMap.
+type good struct {
+	document *offer.Document
+	encoding string
 }
 
 // cutSlice is the part of a slice that passes the filters.

@@ -25,10 +25,11 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 		return nil
 	}
 	d := r.draft(s)
-	stands := !s.open || s.document != nil && s.chosen.Fault != nil // what was published
-	if !stands || s.takesAway(&d) {
+	stands := s.stored.intact && (!s.open || s.chosen.Fault != nil) // what was published
+	withdraws := s.takesAway(&d)
+	if !stands || withdraws {
 		if err := r.renew(ctx, s, d); err != nil {
-			return s.notPublished(err)
+			return s.notPublished(err, withdraws)
 		}
 	}
 	tellPublished(s)
@@ -36,27 +37,33 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 }
 
 // notPublished says why nothing could be written; what is no fault of ours or the API's is a condition.
-func (s *scope) notPublished(err error) error {
+func (s *scope) notPublished(err error, withdraws bool) error {
 	var refused *configmap.RefusedError
+	const failed = v1alpha1.ReasonPublishFailed
 	switch {
 	case errors.Is(err, configmap.ErrSuperseded):
 		s.lookAgain(s.now.Add(conflictDelay))
-		tellPublished(s)
+		s.quiet, s.halfway = true, true
 	case errors.Is(err, configmap.ErrEnding):
 		tellPublished(s)
 	case errors.Is(err, errForeign):
 		s.lookAgain(s.now.Add(configmap.RetryInterval)) // what is not ours is not watched
-		s.stop(stall{ready: v1alpha1.ReasonNameConflict, reason: v1alpha1.ReasonNameConflict, message: fmt.Sprintf(
+		s.stop(withdraws, stall{ready: v1alpha1.ReasonNameConflict, reason: v1alpha1.ReasonNameConflict, message: fmt.Sprintf(
 			"ConfigMap %q exists and does not belong to this AgentSession; rename one of them, or delete the ConfigMap",
 			s.stored.name)})
 	case errors.Is(err, catalog.ErrTooLarge):
-		s.stop(stall{ready: v1alpha1.ReasonNoServersAvailable, reason: v1alpha1.ReasonCatalogTooLarge,
+		s.stop(withdraws, stall{ready: v1alpha1.ReasonNoServersAvailable, reason: v1alpha1.ReasonCatalogTooLarge,
 			message: "the catalog does not fit into a ConfigMap even without any tools; choose fewer servers in spec.servers"})
 	case errors.As(err, &refused):
 		s.lookAgain(refused.Until)
-		const reason = v1alpha1.ReasonPublishFailed
-		s.stop(stall{ready: reason, reason: reason, message: refused.Error(), retried: true})
+		s.stop(withdraws, stall{ready: failed, reason: failed, message: refused.Error(), retried: true})
+	case withdraws:
+		s.halfway = true
+		s.stop(true, stall{ready: failed, reason: failed, retried: true,
+			message: fmt.Sprintf("ConfigMap %q could not be written; it is tried again", s.stored.name)})
+		return err
 	default:
+		s.halfway = true
 		tellPublished(s)
 		return err
 	}
@@ -66,24 +73,20 @@ func (s *scope) notPublished(err error) error {
 // errForeign: an object of the name that we need is not ours.
 var errForeign = errors.New("foreign object")
 
-// stop says that nothing can be published before somebody acts. What was published before stands.
-func (s *scope) stop(why stall) {
-	if s.document == nil {
-		s.stall = &why
-	} else {
+// stop says that nothing can be published before somebody acts. What was published before stands, which is bad where
+// it was to be withdrawn.
+func (s *scope) stop(withdraws bool, why stall) {
+	if s.document != nil {
 		why.message += "; the last catalog stays published"
+	}
+	if s.document == nil || withdraws {
+		s.stall = &why
 	}
 	s.say.False(v1alpha1.ConditionCatalogPublished, why.reason, why.message)
 }
 
 // renew brings the ConfigMap in line with the draft.
 func (r *Reconciler) renew(ctx context.Context, s *scope, d draft) error {
-	if s.stored.object == nil { // the cache only holds what carries our label
-		if err := r.read(ctx, s, r.Live); err != nil {
-			return err
-		}
-		s.document = nil // what lost its label is written again, with it
-	}
 	if s.stored.foreign {
 		return errForeign
 	}
@@ -95,7 +98,6 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, d draft) error {
 	if err != nil {
 		return err
 	}
-	s.reduced = reduced{gaveWay: publication.GaveWay, doubled: d.doubled(&publication.Document)}
 	return r.replace(ctx, s, d, publication)
 }
 
@@ -116,19 +118,20 @@ func (r *Reconciler) desk() (leave func()) {
 // replace writes what was put together, if it is not what stands there and its turn has come.
 func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication offer.Publication) (err error) {
 	m, first := s.memory, s.document == nil
-	last := s.made(d)
+	last, content := s.made(d, &publication), s.content(publication.Encoded)
 	switch {
-	case first, s.takesAway(&d):
-	case publication.Encoded.Same(s.stored.object.Data, s.stored.object.BinaryData):
-		m.last = last
+	case s.stored.object != nil && content.Stands(s.stored.object):
+		m.last, s.reduced = last, last.reduced
 		return nil
+	case first && m.last.version == "" && m.refused == nil, s.takesAway(&d), s.reloads():
 	default:
 		if wait := m.bucket(s.now); wait > 0 {
 			s.lookAgain(s.now.Add(wait))
+			s.reduced = m.last.reduced
 			return nil
 		}
 	}
-	if last.version, err = r.write(ctx, s, publication.Encoded); err != nil {
+	if last.version, err = r.write(ctx, s, content); err != nil {
 		return err
 	}
 	if first { // when many gates open at once, every agent's tools come before any status
@@ -137,16 +140,17 @@ func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication
 		log.FromContext(ctx).Info("first catalog published", "after", time.Since(m.begun),
 			"tools", publication.Document.ToolCount(), "errors", len(publication.Document.Errors))
 	}
-	m.last, s.encoding = last, publication.Encoded.Encoding
-	m.decoded = decoded{version: last.version, document: &publication.Document}
-	s.document = &publication.Document
+	m.last, m.good = last, good{&publication.Document, publication.Encoded.Encoding}
+	m.decoded = decoded{version: last.version, document: m.good.document}
+	s.document, s.encoding, s.reduced = m.good.document, m.good.encoding, last.reduced
 	return nil
 }
 
 // made is what a ConfigMap of the present version would have been made of.
-func (s *scope) made(d draft) published {
+func (s *scope) made(d draft, publication *offer.Publication) published {
 	made := published{
-		version: s.stored.version(), slices: d.slices, errors: d.errors, reduced: s.reduced, patterns: s.chosen.Patterns,
+		version: s.stored.version(), slices: d.slices, errors: d.errors, patterns: s.chosen.Patterns,
+		reduced:     reduced{gaveWay: publication.GaveWay, doubled: d.doubled(&publication.Document)},
 		generations: map[catalog.Ref]int64{},
 	}
 	for i := range s.servers {

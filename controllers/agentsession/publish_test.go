@@ -50,11 +50,11 @@ func TestSeedRule6_OneSliceIsReplaced(t *testing.T) {
 		w.up("b", "z")
 		w.pass()
 		w.advance(time.Minute)
-		w.Expect(w.applies).To(Equal(1), "deferred became live unchanged")
+		w.Expect(w.stores).To(Equal(1), "deferred became live unchanged")
 		w.Expect(w.servers()).To(Equal("a Connected 2, b Connected 1"))
 		w.up("b", "z=changed")
 		w.pass()
-		w.Expect(w.applies).To(Equal(2))
+		w.Expect(w.stores).To(Equal(2))
 		after := w.entries()
 		w.Expect(after["mcp_b_z"]).NotTo(Equal(before["mcp_b_z"]))
 		for _, name := range []string{"mcp_a_x", "mcp_a_y"} {
@@ -97,16 +97,16 @@ func TestWritesAreDrawnFromABucket(t *testing.T) {
 			w.up("a", fmt.Sprintf("x=%d", i))
 			w.pass()
 		}
-		w.Expect(w.applies).To(Equal(3), "the first one, and two")
+		w.Expect(w.stores).To(Equal(3), "the first one, and two")
 		w.advance(10*time.Second - time.Millisecond)
-		w.Expect(w.applies).To(Equal(3))
+		w.Expect(w.stores).To(Equal(3))
 		w.advance(time.Millisecond)
-		w.Expect(w.applies).To(Equal(4))
+		w.Expect(w.stores).To(Equal(4))
 		w.Expect(w.entries()["mcp_a_x"]).To(ContainSubstring(`"title":"4"`), "the last one, not those between")
 		w.Expect(w.api.Delete(t.Context(), declared("b").Obj())).To(Succeed())
 		w.pass()
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
-		w.Expect(w.applies).To(Equal(5))
+		w.Expect(w.stores).To(Equal(5))
 	})
 }
 
@@ -196,7 +196,7 @@ func TestReferenceThatGoesAway(t *testing.T) {
 		w.Expect(w.api.Delete(t.Context(), declared("b").Obj())).To(Succeed())
 		w.pass()
 		w.Expect(w.offers()).To(Equal("mcp_a_x b: RefNotFound"))
-		w.Expect(w.applies).To(Equal(2))
+		w.Expect(w.stores).To(Equal(2))
 		w.Expect(w.ready()).To(Equal("False RequiredServerUnavailable"))
 		w.Expect(says(w.get(), v1alpha1.ConditionServersResolved)).To(Equal("False RefNotFound"))
 	})
@@ -220,7 +220,7 @@ func TestRestartWritesNothing(t *testing.T) {
 			w.pass()
 			w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_y c: ConnectFailed"))
 			w.Expect(w.servers()).To(Equal("a Connected 1, b Disconnected 1, c Disconnected 0"))
-			before, writes, applies := w.get(), w.statusWrites, w.applies
+			before, writes, stores := w.get(), w.statusWrites, w.stores
 			w.restart()
 			w.pass() // nothing is known of any server
 			w.late("a", "x")
@@ -233,7 +233,7 @@ func TestRestartWritesNothing(t *testing.T) {
 			w.pass()
 			w.advance(time.Minute)
 			w.Expect(w.statusWrites).To(Equal(writes))
-			w.Expect(w.applies).To(Equal(applies))
+			w.Expect(w.stores).To(Equal(stores))
 			w.Expect(w.get().ResourceVersion).To(Equal(before.ResourceVersion))
 		})
 	}
@@ -250,7 +250,9 @@ func TestNameConflict(t *testing.T) {
 		w.Expect(says(w.get(), v1alpha1.ConditionStalled)).To(Equal("True NameConflict"))
 		w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("False NameConflict"))
 		w.Expect(w.configMap().Data).To(Equal(map[string]string{"mine": "value"}))
-		w.Expect(w.applies).To(BeZero())
+		w.Expect(w.stores).To(Equal(1), "one was to be created")
+		w.advance(2*configmap.RetryInterval - time.Second)
+		w.Expect(w.stores).To(Equal(1))
 		w.Expect(w.api.Delete(t.Context(), theirs)).To(Succeed())
 		w.advance(configmap.RetryInterval)
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
@@ -285,7 +287,7 @@ func TestNameConflict(t *testing.T) {
 			w.up("a", "x")
 			w.pass()
 			w.Expect(w.ready()).To(Equal("False NameConflict"))
-			w.Expect(w.applies).To(BeZero())
+			w.Expect(w.stores).To(BeZero())
 		})
 	}
 }
@@ -301,9 +303,24 @@ func owned(uid, name, version, kind string) *corev1.ConfigMap {
 	return object
 }
 
-// What somebody damaged or deleted is put right at once.
+// What somebody damaged or deleted is put right at once; for who goes on damaging it, in its turn.
 func TestDamagedConfigMapIsPutRight(t *testing.T) {
-	inBubble(t, "", func(t *testing.T) {
+	inBubble(t, "again and again", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		w.pass()
+		for range 20 {
+			object := w.configMap()
+			object.Data[catalog.CatalogKey] = "{}"
+			w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
+			w.pass()
+		}
+		w.Expect(w.stores).To(Equal(1 + writeBurst))
+		w.Expect(w.servers()).To(Equal("a Connected 1"))
+		w.advance(10 * time.Second)
+		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+	})
+	inBubble(t, "once", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.up("a", "x")
 		w.pass()
@@ -315,6 +332,7 @@ func TestDamagedConfigMapIsPutRight(t *testing.T) {
 		w.Expect(w.api.Delete(t.Context(), w.configMap())).To(Succeed())
 		w.pass()
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		w.advance(20 * time.Second)
 		object = w.configMap()
 		object.Labels = nil
 		w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
@@ -342,7 +360,7 @@ func TestToolsFilter(t *testing.T) {
 		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_c_x mcp_c_z"))
 		w.Expect(w.servers()).To(Equal("a Connected 1, b Connected 0, c Connected 2"))
 		w.pass()
-		w.Expect(w.applies).To(Equal(1))
+		w.Expect(w.stores).To(Equal(1))
 
 		// Also of what an earlier process published, when its server is not known.
 		w.restart()
@@ -386,7 +404,7 @@ func TestB32_SameExposedNameOfTwoServers(t *testing.T) {
 		w.Expect(w.get().Status.Servers[1].Message).To(HavePrefix("some of its tools are left out"))
 		w.Expect(w.get().Status.Servers[0].Message).To(BeEmpty())
 		w.pass()
-		w.Expect(w.applies + w.statusWrites).To(Equal(2))
+		w.Expect(w.stores + w.statusWrites).To(Equal(2))
 	})
 }
 
@@ -406,7 +424,7 @@ func TestB40_LargestSlicesGiveWay(t *testing.T) {
 		w.pass()
 		w.advance(time.Minute)
 		w.Expect(w.get().Status.Servers[1].Message).NotTo(BeEmpty(), "it is still so when nothing is put together anew")
-		w.Expect(w.applies).To(Equal(1))
+		w.Expect(w.stores).To(Equal(1))
 		w.Expect(w.statusWrites).To(Equal(1))
 	})
 }
@@ -431,11 +449,15 @@ func TestWritesThatFail(t *testing.T) {
 	inBubble(t, "the ConfigMap meets a conflict", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.up("a", "x")
-		w.applyErrors = []error{conflict}
+		w.storeErrors = []error{conflict}
 		w.pass()
-		w.Expect(w.offers()).To(Equal("nothing"))
-		w.advance(conflictDelay)
+		w.Expect(w.offers()).To(Equal("mcp_a_x"), "there was none in the way when it was looked for")
+		w.up("a", "y")
+		w.storeErrors = []error{conflict}
+		w.pass()
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
+		w.advance(conflictDelay)
+		w.Expect(w.offers()).To(Equal("mcp_a_y"))
 		w.advance(time.Minute)
 		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
 	})
@@ -444,9 +466,9 @@ func TestWritesThatFail(t *testing.T) {
 		w.up("a", "x")
 		ending := apierrors.NewForbidden(corev1.Resource("configmaps"), "coder-mcp-catalog", errUnwell)
 		ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-		w.applyErrors = []error{ending}
+		w.storeErrors = []error{ending}
 		w.pass()
-		w.Expect(w.applyErrors).To(BeEmpty())
+		w.Expect(w.storeErrors).To(BeEmpty())
 		w.Expect(w.offers()).To(Equal("nothing"))
 	})
 	inBubble(t, "the status meets conflicts", func(t *testing.T) {
@@ -465,7 +487,7 @@ func TestWritesThatFail(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.refuse("a", "x") // a pass is due when its tools are to be withdrawn
 		request := ctrl.Request{NamespacedName: coder}
-		w.applyErrors = []error{errUnwell}
+		w.storeErrors = []error{errUnwell}
 		result, err := w.reconciler.Reconcile(t.Context(), request)
 		w.Expect(err).To(MatchError("catalog: " + errUnwell.Error()))
 		w.Expect(result).To(BeZero(), "an error or a time, never both")
@@ -491,7 +513,7 @@ func TestWritesThatFail(t *testing.T) {
 		w.pass()
 		w.up("a", "x", "z")
 		w.down("b", "y")
-		w.applyErrors = []error{errUnwell}
+		w.storeErrors = []error{errUnwell}
 		_, err := w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: coder})
 		w.Expect(err).To(MatchError("catalog: " + errUnwell.Error()))
 		w.Expect(w.servers()).To(Equal("a Connected 1, b Disconnected 1"))
@@ -518,7 +540,7 @@ func TestCatalogsAreEncodedByFew(t *testing.T) {
 			w.pass()
 		}()
 		synctest.Wait()
-		w.Expect(w.applies).To(BeZero())
+		w.Expect(w.stores).To(BeZero())
 		leave()
 		<-passed
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))

@@ -20,13 +20,14 @@ func forbidden() error {
 	return apierrors.NewForbidden(corev1.Resource("configmaps"), "coder-mcp-catalog", errors.New("exceeded quota: few"))
 }
 
-// What the API server refuses to store is told in its words, silences nothing else, and is tried again in a minute.
+// What the API server refuses to store is told in its words, silences nothing else, and is tried again in a minute;
+// other content takes its turn before that.
 func TestRefusedFirstCatalog(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Obj())
 		w.up("a", "x")
 		w.down("b")
-		w.applyErrors = []error{forbidden()}
+		w.storeErrors = []error{forbidden()}
 		w.pass()
 		w.Expect(w.due).To(Equal(time.Now().Add(configmap.RetryInterval)))
 		w.Expect(w.offers()).To(Equal("nothing"))
@@ -41,15 +42,21 @@ func TestRefusedFirstCatalog(t *testing.T) {
 			`an admission policy or the manager's role; it is tried again every minute`))
 		w.Expect(w.told.take()).To(Equal([]string{"Warning PublishFailed Publish: " + published.Message}))
 
-		w.up("b", "y")
-		w.pass()
-		w.advance(configmap.RetryInterval - time.Second)
+		w.storeErrors = []error{forbidden(), forbidden(), forbidden()}
+		for i := range 6 {
+			w.up("b", fmt.Sprint(i))
+			w.pass()
+		}
 		w.Expect(w.servers()).To(Equal("a Connected -, b Connected -"))
-		w.Expect(w.applies).To(Equal(1), "it is not asked again before its time")
+		w.Expect(w.stores).To(Equal(1+writeBurst), "what is not in the refused one takes its turn")
+		w.advance(10 * time.Second)
+		w.Expect(w.stores).To(Equal(2 + writeBurst))
+		w.advance(configmap.RetryInterval - time.Second)
+		w.Expect(w.stores).To(Equal(2+writeBurst), "it is not asked again before its time")
 		w.advance(time.Second)
-		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_y"))
+		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_5"))
 		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
-		w.Expect(w.applies).To(Equal(2))
+		w.Expect(w.stores).To(Equal(3 + writeBurst))
 	})
 }
 
@@ -59,9 +66,9 @@ func TestRefusedLaterCatalog(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.up("a", "x")
 		w.pass()
-		w.applyErrors = []error{forbidden()}
-		for i := range 6 {
-			w.up("a", "x", fmt.Sprintf("more-%d", i))
+		w.storeErrors = []error{forbidden()}
+		w.up("a", "x", "more")
+		for range 6 {
 			w.pass()
 			w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("False PublishFailed"))
 			w.Expect(w.ready()).To(Equal("True AllServersAvailable"), "agents can use what they have")
@@ -69,9 +76,9 @@ func TestRefusedLaterCatalog(t *testing.T) {
 		w.Expect(meta.FindStatusCondition(w.get().Status.Conditions, v1alpha1.ConditionCatalogPublished).Message).
 			To(HaveSuffix("; the last catalog stays published"))
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
-		w.Expect(w.applies).To(Equal(2))
+		w.Expect(w.stores).To(Equal(2))
 		w.advance(configmap.RetryInterval)
-		w.Expect(w.offers()).To(Equal("mcp_a_more-5 mcp_a_x"))
+		w.Expect(w.offers()).To(Equal("mcp_a_more mcp_a_x"))
 		w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("True Published"))
 	})
 }

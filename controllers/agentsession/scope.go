@@ -37,6 +37,7 @@ type scope struct {
 	open     bool // the gate is open: what is published from now on is the whole catalog
 	decision gate.Decision
 	quiet    bool // nothing is to be told yet
+	halfway  bool // what was to be published could not be written, and is tried again soon
 	yields   bool // the next pass is for status alone, and lets others' catalogs go first
 
 	// document is what agents have, nil when nothing of this object's, and encoding how it stands in the ConfigMap.
@@ -100,3 +101,8 @@ const atOnce = time.Millisecond
 
 // reload is the annotation that asks for the catalog to be put together anew.
 func (s *scope) reload() string { return s.before.Annotations[v1alpha1.AnnotationReload] }
+
+// reloads tells whether somebody waits for the outcome of a reload.
+func (s *scope) reloads() bool {
+	return s.reload() != "" && s.reload() != s.before.Status.LastHandledReloadAt
+}

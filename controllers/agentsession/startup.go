@@ -39,37 +39,48 @@ func (r *Reconciler) startup(ctx context.Context, s *scope) {
 	}
 }
 
-// begin starts a run where one is due. The ConfigMap of an object tells that its first run is over, also to another
-// process.
+// begin starts a run where one is due.
 func (r *Reconciler) begin(s *scope) {
 	m := s.memory
-	timeout := s.before.Spec.Gate()
+	found := m.lost && s.chosen.Fault == nil // which servers there are is known only now
+	m.lost = s.chosen.Fault != nil
 	switch {
 	case m.begun.IsZero():
-		m.begun, m.reload = s.now, s.reload()
-		published := s.document != nil
-		if published && s.before.Status.LastHandledReloadAt == m.reload {
-			return
-		}
-		run := gate.Begin(s.before.CreationTimestamp.Time, s.now, timeout)
-		m.run = &run
-		if published {
+		r.beginFirst(s)
+	case m.reload != s.reload():
+		if m.reload = s.reload(); m.reload != "" {
 			r.again(s)
 		}
-	case m.reload != s.reload():
-		m.reload = s.reload()
-		r.again(s)
-	case m.run != nil && m.lost && s.chosen.Fault == nil: // the servers are known only now
-		run := gate.Begin(s.before.CreationTimestamp.Time, s.now, timeout)
-		m.run = &run
+	case found && (m.run != nil || s.document == nil || len(s.document.Slices) == 0):
+		m.start(s)
 	case m.run != nil:
-		m.run.Timeout = timeout
+		m.run.Timeout = s.before.Spec.Gate()
 	}
-	m.lost = s.chosen.Fault != nil
+}
+
+// beginFirst is for the first pass over an object in this process. The ConfigMap of an object tells that its first run
+// is over, also to another process.
+func (r *Reconciler) beginFirst(s *scope) {
+	m, published := s.memory, s.document != nil
+	m.begun, m.reload = s.now, s.reload()
+	if published && !s.reloads() {
+		return
+	}
+	m.start(s)
+	if published {
+		r.again(s)
+	}
+}
+
+// start begins a first run.
+func (m *memory) start(s *scope) {
+	run := gate.Begin(s.before.CreationTimestamp.Time, s.now, s.before.Spec.Gate())
+	m.run = &run
 }
 
 // again begins the run of a reload: each server is asked for one list over the session that it has.
 func (r *Reconciler) again(s *scope) {
+	s.memory.refused = nil
 	if first := s.memory.run != nil && s.document == nil; !first {
 		run := gate.Again(s.now, s.before.Spec.Gate())
 		s.memory.run, s.memory.begun = &run, s.now

@@ -127,7 +127,7 @@ func TestGitOpsOrder(t *testing.T) {
 		w.pass()
 		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_y"))
 		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
-		w.Expect(w.applies).To(Equal(1))
+		w.Expect(w.stores).To(Equal(1))
 	})
 	inBubble(t, "nothing comes", func(t *testing.T) {
 		w := newWorld(t, agent().Obj())
@@ -213,7 +213,7 @@ func TestSeedRule8_Reload(t *testing.T) {
 		w.Expect(w.offers()).To(Equal("mcp_a_w mcp_b_z"))
 		w.Expect(w.get().Status.LastHandledReloadAt).To(Equal("1"))
 		w.Expect(w.sessions.Refreshed()).To(HaveLen(2))
-		w.Expect(w.applies).To(Equal(2))
+		w.Expect(w.stores).To(Equal(2))
 	})
 	inBubble(t, "one that does not answer is deferred after a quarter second", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
@@ -228,7 +228,7 @@ func TestSeedRule8_Reload(t *testing.T) {
 		w.Expect(w.get().Status.LastHandledReloadAt).To(Equal("1"))
 		w.Expect(w.get().Status.Startup.Outcome).To(Equal(v1alpha1.StartupDeferred))
 		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
-		w.Expect(w.applies).To(Equal(1), "nothing changed")
+		w.Expect(w.stores).To(Equal(1), "nothing changed")
 	})
 	inBubble(t, "of a session that was created with the annotation there is nothing to reload", func(t *testing.T) {
 		w := newWorld(t, agent().Reload("0").Obj(), declared("a").Obj())
@@ -252,7 +252,7 @@ func TestSeedRule8_Reload(t *testing.T) {
 		w.Expect(w.get().Status.LastHandledReloadAt).To(BeEmpty())
 		w.advance(quarter)
 		w.Expect(w.get().Status.LastHandledReloadAt).To(Equal("1"))
-		w.Expect(w.applies).To(Equal(1))
+		w.Expect(w.stores).To(Equal(1))
 	})
 	inBubble(t, "in the middle of the first gate it asks for fresh lists and the gate goes on", func(t *testing.T) {
 		w := newWorld(t, agent().Obj())
@@ -331,7 +331,7 @@ func TestSeedRule2_DiscoveryFailed(t *testing.T) {
 		w.advance(time.Minute)
 		w.Expect(w.offers()).To(Equal("mcp_a_x"), "the last catalog stands")
 		w.Expect(w.ready()).To(Equal("False DiscoveryFailed"))
-		w.Expect(w.applies).To(Equal(2))
+		w.Expect(w.stores).To(Equal(2))
 	})
 	inBubble(t, "a declaration that must be corrected", func(t *testing.T) {
 		w := newWorld(t, agent().Deny("[").Obj(), declared("a").Obj())

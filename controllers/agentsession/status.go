@@ -34,7 +34,7 @@ func (r *Reconciler) summarise(s *scope) {
 	if s.memory.outcome != "" {
 		status.Startup = &v1alpha1.StartupStatus{Outcome: s.memory.outcome}
 	}
-	if s.open {
+	if s.open && !s.halfway {
 		status.LastHandledReloadAt = s.memory.reload
 	}
 	count := r.tellServers(s)

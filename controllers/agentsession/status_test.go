@@ -68,7 +68,7 @@ func TestStatusIsQuiet(t *testing.T) {
 			w.advance(time.Second)
 		}
 		w.Expect(w.statusWrites - 1).To(BeNumerically("<=", 6))
-		w.Expect(w.applies).To(Equal(1))
+		w.Expect(w.stores).To(Equal(1))
 		w.advance(time.Minute)
 		w.Expect(w.servers()).To(Equal("a Connected 1, b Connected 1"))
 		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))

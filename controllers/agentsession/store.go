@@ -29,6 +29,8 @@ type storedCatalog struct {
 	name    string
 	object  *corev1.ConfigMap // nil when there is none
 	foreign bool              // it is not ours to write
+	// intact: it carries our label, and holds what agents are to have.
+	intact bool
 }
 
 // version is the resourceVersion, empty when there is no ConfigMap.
@@ -42,11 +44,23 @@ func (c *storedCatalog) version() string {
 // catalogName is the name of an agent session's catalog ConfigMap.
 func catalogName(session string) string { return session + "-mcp-catalog" }
 
-// loadCatalog reads the catalog ConfigMap from the cache, which only holds those that carry our label, and what this
-// object published there.
+// loadCatalog reads what this object published. The cache only holds ConfigMaps that carry our label: where it has
+// none although something was published, or somebody else's is in the way, the API server is asked. What was published
+// stands also while the ConfigMap is gone or damaged: it is put right.
 func (r *Reconciler) loadCatalog(ctx context.Context, s *scope) error {
+	m := s.memory
 	s.stored = &storedCatalog{name: catalogName(s.name.Name)}
-	return r.read(ctx, s, r.Client)
+	err := r.read(ctx, s, r.Client)
+	if known := m.good.document != nil || m.taken || s.before.Status.Catalog != nil; known && s.stored.object == nil {
+		err = errors.Join(err, r.read(ctx, s, r.Live))
+	}
+	if err != nil {
+		return err
+	}
+	if s.document == nil && !s.stored.foreign {
+		s.document, s.encoding = m.good.document, m.good.encoding
+	}
+	return nil
 }
 
 func (r *Reconciler) read(ctx context.Context, s *scope, from client.Reader) error {
@@ -60,8 +74,13 @@ func (r *Reconciler) read(ctx context.Context, s *scope, from client.Reader) err
 	}
 	self := owner(s.name, s.before.UID)
 	s.stored.object, s.stored.foreign = object, !self.Owns(object)
-	if !s.stored.foreign && metav1.GetControllerOf(object).UID == self.UID {
-		s.document, s.encoding = r.decode(s.memory, object), catalog.EncodingOf(object.BinaryData)
+	if s.stored.foreign || metav1.GetControllerOf(object).UID != self.UID {
+		return nil
+	}
+	if document := r.decode(s.memory, object); document != nil {
+		s.document, s.encoding = document, catalog.EncodingOf(object.BinaryData)
+		s.memory.good = good{document, s.encoding}
+		s.stored.intact = object.Labels[v1alpha1.LabelManagedBy] == v1alpha1.LabelManagedByValue
 	}
 	return nil
 }
@@ -78,14 +97,9 @@ func (r *Reconciler) decode(m *memory, object *corev1.ConfigMap) *offer.Document
 	return m.decoded.document
 }
 
-// write replaces the ConfigMap, unless the API server refused to store it a moment ago. It returns the new
-// resourceVersion.
-func (r *Reconciler) write(ctx context.Context, s *scope, encoded catalog.Encoded) (version string, err error) {
-	m := s.memory
-	if m.refused.Stands(s.now) {
-		return "", m.refused
-	}
-	version, err = r.store().Apply(ctx, &configmap.Content{
+// content is the ConfigMap as it is to stand.
+func (s *scope) content(encoded catalog.Encoded) *configmap.Content {
+	return &configmap.Content{
 		NamespacedName: types.NamespacedName{Namespace: s.name.Namespace, Name: s.stored.name},
 		Owner:          owner(s.name, s.before.UID),
 		Labels: map[string]string{
@@ -93,9 +107,23 @@ func (r *Reconciler) write(ctx context.Context, s *scope, encoded catalog.Encode
 			v1alpha1.LabelComponent: v1alpha1.ComponentSessionCatalog,
 			v1alpha1.LabelSession:   s.name.Name,
 		},
-		Encoded: encoded, Replaces: s.stored.version(),
-	})
+		Encoded: encoded,
+	}
+}
+
+// write replaces the ConfigMap, unless the API server refused just this a moment ago. It returns the new
+// resourceVersion.
+func (r *Reconciler) write(ctx context.Context, s *scope, content *configmap.Content) (version string, err error) {
+	m := s.memory
+	if m.refused.Stands(s.now, content.Encoded, s.stored.object) {
+		return "", m.refused
+	}
+	version, err = r.store().Write(ctx, content, s.stored.object)
 	errors.As(err, &m.refused)
+	if s.stored.object == nil && errors.Is(err, configmap.ErrSuperseded) {
+		m.taken = true
+		s.lookAgain(s.now)
+	}
 	return version, err
 }
 

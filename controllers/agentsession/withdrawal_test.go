@@ -78,8 +78,8 @@ func TestWithdrawalUnderAFault(t *testing.T) {
 				w.pass()
 				w.advance(time.Minute)
 				w.Expect(w.reconciler.Wakes.named(client.ObjectKeyFromObject(foreign("fs").Obj()))).To(HaveKey(coder))
-				applies := w.applies
-				w.Expect(applies).To(Equal(1))
+				stores := w.stores
+				w.Expect(stores).To(Equal(1))
 				c.happens(w)
 				w.pass()
 				w.Expect(w.offers()).To(Equal(c.want))
@@ -93,7 +93,7 @@ func TestWithdrawalUnderAFault(t *testing.T) {
 				if name == "nothing" {
 					writes = 0
 				}
-				w.Expect(w.applies).To(Equal(applies + writes))
+				w.Expect(w.stores).To(Equal(stores + writes))
 			})
 		}
 	}
@@ -157,7 +157,7 @@ func TestEditsTakeAwayAtOnce(t *testing.T) {
 			}
 			w.up("a", "x", "y")
 			w.pass()
-			w.Expect(w.applies).To(Equal(1+writeBurst), "the bucket is empty")
+			w.Expect(w.stores).To(Equal(1+writeBurst), "the bucket is empty")
 			c.happens(w)
 			w.pass()
 			w.Expect(w.offers()).To(Equal(c.want))
@@ -173,14 +173,14 @@ func TestFlappingListAfterAnEdit(t *testing.T) {
 		w.pass()
 		w.edit(func(s *v1alpha1.AgentSession) { s.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"*_y"}} })
 		w.pass()
-		w.Expect(w.applies).To(Equal(2))
+		w.Expect(w.stores).To(Equal(2))
 		for range 20 {
 			w.up("a", "x", "y", "z")
 			w.pass()
 			w.up("a", "x", "y")
 			w.pass()
 		}
-		w.Expect(w.applies).To(Equal(2 + writeBurst))
+		w.Expect(w.stores).To(Equal(2 + writeBurst))
 	})
 }
 
@@ -207,7 +207,7 @@ func TestServerThatIsEnabledLate(t *testing.T) {
 		w.up("b", "y")
 		w.pass()
 		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_y"))
-		w.Expect(w.applies).To(Equal(2), "no error was written in between")
+		w.Expect(w.stores).To(Equal(2), "no error was written in between")
 	})
 }
 
@@ -231,7 +231,7 @@ func TestReloadUnderAFault(t *testing.T) {
 			w.pass()
 			w.advance(time.Minute)
 			w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
-			w.Expect(w.applies).To(Equal(1))
+			w.Expect(w.stores).To(Equal(1))
 		})
 	}
 }

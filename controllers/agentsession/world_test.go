@@ -59,9 +59,9 @@ type world struct {
 	told     *told
 	// due is when the next pass was asked for; zero: not at all.
 	due time.Time
-	// statusErrors and applyErrors are the answers to the next writes.
-	statusErrors, applyErrors []error
-	statusWrites, applies     int
+	// statusErrors and storeErrors are the answers to the next writes.
+	statusErrors, storeErrors []error
+	statusWrites, stores      int
 	reconciler                *Reconciler
 }
 
@@ -105,14 +105,23 @@ func (w *world) cached() interceptor.Funcs {
 			}
 			return nil
 		},
-		Apply: func(
-			ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, options ...client.ApplyOption,
+		Create: func(
+			ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption,
 		) error {
-			w.applies++
-			if err := next(&w.applyErrors); err != nil {
+			w.stores++
+			if err := next(&w.storeErrors); err != nil {
 				return err
 			}
-			return c.Apply(ctx, object, options...)
+			return c.Create(ctx, object, options...)
+		},
+		Update: func(
+			ctx context.Context, c client.WithWatch, object client.Object, options ...client.UpdateOption,
+		) error {
+			w.stores++
+			if err := next(&w.storeErrors); err != nil {
+				return err
+			}
+			return c.Update(ctx, object, options...)
 		},
 		SubResourcePatch: func(
 			ctx context.Context, c client.Client, name string, object client.Object, patch client.Patch,

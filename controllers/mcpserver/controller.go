@@ -31,7 +31,7 @@ import (
 
 // +kubebuilder:rbac:groups=mooring.dev,resources=mcpservers,verbs=get;list;watch
 // +kubebuilder:rbac:groups=mooring.dev,resources=mcpservers/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // name is the controller's, in logs and metrics.

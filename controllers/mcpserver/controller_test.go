@@ -285,7 +285,7 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		w := newWorld(t, declared().Obj())
 		w.pass()
 		w.sessions.Set(testKey, connected("echo"))
-		w.applyErrors = []error{errUnwell}
+		w.storeErrors = []error{errUnwell}
 		w.fails()
 		w.Expect(standing(w.get())).To(And(
 			HaveKeyWithValue("Connected", "True Connected"), HaveKeyWithValue("CatalogPublished", unlisted)))
@@ -381,9 +381,9 @@ func TestEndingNamespaceIsNoError(t *testing.T) {
 	writes := w.statusWrites
 	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "fs-mcp-tools", errUnwell)
 	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	w.applyErrors = []error{ending}
+	w.storeErrors = []error{ending}
 	w.Expect(w.settle(connected("echo"))).To(BeZero())
-	w.Expect(w.applies).To(Equal(1))
+	w.Expect(w.stores).To(Equal(1))
 	w.Expect(w.statusWrites).To(Equal(writes))
 }
 

@@ -39,13 +39,13 @@ func TestConfirmationIsWrittenOnceADay(t *testing.T) {
 		begun := time.Now()
 		w.Expect(w.settle(listed("a")).RequeueAfter).To(Equal(day))
 		w.Expect(w.confirmedAt()).To(BeTemporally("==", begun))
-		w.statusWrites, w.applies = 0, 0
+		w.statusWrites, w.stores = 0, 0
 		for range 10 * 24 * 6 { // ten days
 			time.Sleep(10 * time.Minute)
 			w.sessions.Set(testKey, listed("a"))
 			w.Expect(w.pass().RequeueAfter).To(BeNumerically(">=", time.Hour))
 		}
-		w.Expect([]int{w.statusWrites, w.applies}).To(Equal([]int{10, 0}))
+		w.Expect([]int{w.statusWrites, w.stores}).To(Equal([]int{10, 0}))
 		w.Expect(w.confirmedAt()).To(BeTemporally("==", begun.Add(10*day)))
 
 		time.Sleep(time.Hour)
@@ -71,7 +71,7 @@ func TestStoredCatalogExpires(t *testing.T) {
 		time.Sleep(10 * time.Hour)
 		w.restart()
 		w.Expect(w.settle(down()).RequeueAfter).To(Equal(30*day - 10*time.Hour))
-		w.applies = 0
+		w.stores = 0
 
 		time.Sleep(30*day - 10*time.Hour - time.Second)
 		w.pass()
@@ -108,7 +108,7 @@ func TestStoredCatalogExpires(t *testing.T) {
 		w.Expect(w.offered()).To(Equal("a"))
 		w.Expect(standing(w.get())[v1alpha1.ConditionCatalogPublished]).To(Equal("True Published"))
 		w.Expect(w.confirmedAt()).To(BeTemporally("==", back))
-		w.Expect(w.applies).To(Equal(0))
+		w.Expect(w.stores).To(Equal(0))
 	})
 }
 

@@ -231,11 +231,11 @@ func TestPinApprovalWithoutAList(t *testing.T) {
 			w.settle(lists("a", "b"))
 			changed := w.get().Status.Catalog.Digest
 			w.restart()
-			w.applies = 0
+			w.stores = 0
 			w.settle(down())
 			w.Expect(w.offered()).To(Equal(strings.Join(c.first, " ")))
 			w.Expect(w.drift()).To(Equal(c.reason))
-			w.Expect(w.applies).To(Equal(0), "nothing was approved")
+			w.Expect(w.stores).To(Equal(0), "nothing was approved")
 
 			w.pin(c.policy, changed)
 			w.pass()
@@ -248,7 +248,7 @@ func TestPinApprovalWithoutAList(t *testing.T) {
 			w.Expect(standing(w.get())[v1alpha1.ConditionConnected]).To(Equal("False ConnectFailed"))
 			writes := w.statusWrites
 			w.pass()
-			w.Expect([]int{w.applies, w.statusWrites}).To(Equal([]int{1, writes}), "once")
+			w.Expect([]int{w.stores, w.statusWrites}).To(Equal([]int{1, writes}), "once")
 
 			w.restart()
 			w.settle(lists("a", "b", "c"))
@@ -270,13 +270,13 @@ func TestPinRecordsNothingElseWithoutAList(t *testing.T) {
 	changed := w.get().Status.Catalog.Digest
 	w.restart()
 	w.settle(down())
-	w.applies = 0
+	w.stores = 0
 	w.pin(v1alpha1.PinTrustOnFirstUse, string(catalog.Sum([]byte("another list"))))
 	w.pass()
 	w.Expect(w.drift()).To(Equal(v1alpha1.ReasonToolsChanged))
 	w.edit(func(s *v1alpha1.MCPServer) { s.Spec.Tools.Allow, s.Spec.Tools.ApprovedDigest = []string{"["}, changed })
 	w.pass()
-	w.Expect(w.applies).To(Equal(0))
+	w.Expect(w.stores).To(Equal(0))
 	w.Expect(w.approvedDigest()).To(Equal(first))
 
 	object := w.catalog()
@@ -284,7 +284,7 @@ func TestPinRecordsNothingElseWithoutAList(t *testing.T) {
 	w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
 	w.pin(v1alpha1.PinTrustOnFirstUse, "")
 	w.pass()
-	w.Expect(w.applies).To(Equal(0))
+	w.Expect(w.stores).To(Equal(0))
 	w.Expect(w.drift()).To(Equal(v1alpha1.ReasonBaselineLost))
 	w.Expect(w.offered()).To(BeEmpty())
 }
@@ -296,7 +296,7 @@ func TestStatusFollowsTheDeclarationWithoutAList(t *testing.T) {
 	snapshot.Listing.Loop = true
 	w.settle(snapshot)
 	w.restart()
-	w.applies = 0
+	w.stores = 0
 	w.settle(down())
 	w.Expect(*w.get().Status.Catalog.ToolCount).To(BeEquivalentTo(2))
 	w.edit(func(s *v1alpha1.MCPServer) { s.Spec.Tools = &v1alpha1.Tools{Allow: []string{"a"}} })
@@ -304,7 +304,7 @@ func TestStatusFollowsTheDeclarationWithoutAList(t *testing.T) {
 	w.Expect(*w.get().Status.Catalog.ToolCount).To(BeEquivalentTo(1))
 	w.Expect(w.get().Status.Warnings).To(HaveLen(1))
 	w.Expect(*w.get().Status.WarningCount).To(BeEquivalentTo(1))
-	w.Expect(w.applies).To(Equal(0))
+	w.Expect(w.stores).To(Equal(0))
 }
 
 // Many drifted tools are named up to ten.

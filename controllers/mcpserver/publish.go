@@ -87,8 +87,8 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog)
 }
 
 // reappraise judges the stored catalog by the present declaration while there is no list to judge: what is approved
-// while the server cannot be reached is recorded, and status speaks of it, as it would with a list. For nothing else is
-// the ConfigMap written.
+// while the server cannot be reached is recorded, and status speaks of it, as it would with a list. Else the ConfigMap
+// is only written when it lost its label.
 func (r *Reconciler) reappraise(ctx context.Context, s *scope, stored *storedCatalog) error {
 	if !stored.good(s.hash) || s.refused != nil && s.refused.Final {
 		return nil
@@ -96,7 +96,8 @@ func (r *Reconciler) reappraise(ctx context.Context, s *scope, stored *storedCat
 	document := *stored.document
 	verdict := approve(s, stored.approved, document.Catalog)
 	encoding := catalog.EncodingOf(stored.object.BinaryData)
-	if document.Approved = verdict.Baseline; !sameBaseline(verdict.Baseline, stored.approved) {
+	document.Approved = verdict.Baseline
+	if !sameBaseline(verdict.Baseline, stored.approved) || !stored.labelled() {
 		var err error
 		if encoding, err = r.keep(ctx, s, stored, &document); encoding == "" {
 			return err
@@ -125,8 +126,8 @@ func (r *Reconciler) keep(
 	if err != nil {
 		return "", fmt.Errorf("catalog: %w", err)
 	}
-	if era := r.era(s, stored); !stored.same(encoded, era, s.server.UID) {
-		if written, err := r.replaceCatalog(ctx, s, stored, encoded, era); !written {
+	if content := s.content(stored, encoded, r.era(s, stored)); !stored.exists || !content.Stands(stored.object) {
+		if written, err := r.replaceCatalog(ctx, s, stored, content); !written {
 			return "", err
 		}
 		stored.exists, stored.document, stored.approved = true, document, document.Approved

@@ -60,11 +60,11 @@ func TestCatalogIsOwnedAndDescribed(t *testing.T) {
 	w.Expect(*status.EstimatedTokens).To(BeNumerically(">", 0))
 
 	// A filter is not a matter of what is stored.
-	applies := w.applies
+	stores := w.stores
 	w.edit(func(s *v1alpha1.MCPServer) { s.Spec.Tools = nil })
 	w.pass()
 	w.Expect(*w.get().Status.Catalog.ToolCount).To(BeEquivalentTo(2))
-	w.Expect(w.applies).To(Equal(applies))
+	w.Expect(w.stores).To(Equal(stores))
 }
 
 func TestWarningsOfACatalog(t *testing.T) {
@@ -132,7 +132,7 @@ func TestWritesOfACatalogAreLimited(t *testing.T) {
 		w := newWorld(t, declared().Obj())
 		for i, tool := range []string{"a", "b", "c"} {
 			w.Expect(w.settle(connected(tool))).To(BeZero())
-			w.Expect(w.applies).To(Equal(i + 1))
+			w.Expect(w.stores).To(Equal(i + 1))
 		}
 		w.Expect(w.settle(connected("d"))).To(Equal(ctrl.Result{RequeueAfter: 10 * time.Second}))
 		time.Sleep(4 * time.Second)
@@ -142,7 +142,7 @@ func TestWritesOfACatalogAreLimited(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		w.Expect(w.pass()).To(BeZero())
 		w.Expect(w.published()).To(Equal([]string{"e"}))
-		w.Expect(w.applies).To(Equal(4))
+		w.Expect(w.stores).To(Equal(4))
 	})
 }
 
@@ -162,7 +162,7 @@ func TestFirstPublicationIsNotLimited(t *testing.T) {
 // An object that changed between our read and our write is read again before it is judged.
 func TestCatalogThatChangedMeanwhile(t *testing.T) {
 	w := newWorld(t, declared().Obj())
-	w.applyErrors = []error{conflict()}
+	w.storeErrors = []error{conflict()}
 	w.Expect(w.settle(connected("echo")).RequeueAfter).To(Equal(conflictDelay))
 	w.Expect(standing(w.get())).To(HaveKeyWithValue("CatalogPublished", "Unknown AwaitingConnection"))
 	w.Expect(w.pass()).To(BeZero())
@@ -178,7 +178,7 @@ func forbidden() error {
 func TestRefusedFirstCatalog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, declared().Obj())
-		w.applyErrors = []error{forbidden()}
+		w.storeErrors = []error{forbidden()}
 		w.Expect(w.settle(connected("echo"))).To(Equal(ctrl.Result{RequeueAfter: time.Minute}))
 		w.Expect(standing(w.get())).To(Equal(map[string]string{
 			"Ready": "False PublishFailed", "Reconciling": "True ProgressingWithRetry", "Accepted": "True Valid",
@@ -195,7 +195,7 @@ func TestRefusedFirstCatalog(t *testing.T) {
 		w.Expect(w.settle(quarantined)).To(Equal(ctrl.Result{RequeueAfter: 40 * time.Second}))
 		w.Expect(standing(w.get())).To(And(HaveKeyWithValue("Quarantined", "True ConnectFailed"),
 			HaveKeyWithValue("CatalogPublished", "False PublishFailed")))
-		w.Expect(w.applies).To(Equal(1), "it is not asked again before its time")
+		w.Expect(w.stores).To(Equal(1), "it is not asked again before its time")
 
 		time.Sleep(40 * time.Second)
 		w.Expect(w.settle(connected("echo"))).To(BeZero())
@@ -210,7 +210,7 @@ func TestRefusedLaterCatalog(t *testing.T) {
 		w := newWorld(t, declared().Obj())
 		w.settle(connected("echo"))
 		w.sessions.Set(testKey, connected("echo", "more"))
-		w.applyErrors = []error{forbidden()}
+		w.storeErrors = []error{forbidden()}
 		for range 6 {
 			w.Expect(w.pass()).To(Equal(ctrl.Result{RequeueAfter: time.Minute}))
 			w.Expect(standing(w.get())).To(And(
@@ -218,7 +218,7 @@ func TestRefusedLaterCatalog(t *testing.T) {
 		}
 		w.Expect(message(w.get(), "CatalogPublished")).To(HaveSuffix("; the last good catalog stays published"))
 		w.Expect(w.published()).To(Equal([]string{"echo"}))
-		w.Expect(w.applies).To(Equal(2))
+		w.Expect(w.stores).To(Equal(2))
 	})
 }
 
@@ -227,7 +227,7 @@ func TestRefusedLaterCatalog(t *testing.T) {
 func TestReconnectStoresAtOnce(t *testing.T) {
 	for name, before := range map[string]func(w *world){
 		"refused": func(w *world) {
-			w.applyErrors = []error{forbidden()}
+			w.storeErrors = []error{forbidden()}
 			w.settle(connected("echo", "more"))
 			w.Expect(standing(w.get())).To(HaveKeyWithValue("CatalogPublished", "False PublishFailed"))
 		},
@@ -260,6 +260,31 @@ func TestReconnectStoresAtOnce(t *testing.T) {
 				w.Expect(w.published()).NotTo(ContainElement(fmt.Sprint("late-", writeBurst)))
 			})
 		})
+	}
+}
+
+// A ConfigMap that lost its label is not in the cache any more. It gets it back, whether or not the server can be
+// listed, and what it holds stands meanwhile.
+func TestLostLabelIsPutBack(t *testing.T) {
+	for name, snapshot := range map[string]session.Snapshot{
+		"connected": connected("echo"), "waiting": failing(session.Waiting),
+	} {
+		for _, restarted := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", restarted: ", restarted), func(t *testing.T) {
+				w := newWorld(t, declared().Obj())
+				w.settle(connected("echo"))
+				object := w.catalog()
+				object.Labels = nil
+				w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
+				if restarted {
+					w.restart()
+				}
+				w.settle(snapshot)
+				w.Expect(w.catalog().Labels).To(HaveKeyWithValue(v1alpha1.LabelManagedBy, "mooring"))
+				w.Expect(w.offered()).To(Equal("echo"))
+				w.Expect(w.stores).To(Equal(2))
+			})
+		}
 	}
 }
 
@@ -389,10 +414,10 @@ func TestEraStandsBesideTheCatalog(t *testing.T) {
 	t.Run("after a restart", func(t *testing.T) {
 		w, key := published(t)
 		w.restart()
-		applies := w.applies
+		stores := w.stores
 		w.settle(connected("echo"))
 		w.Expect(w.eras).To(Equal(eras{key: "modern"}))
-		w.Expect(w.applies).To(Equal(applies), "nothing is written for it")
+		w.Expect(w.stores).To(Equal(stores), "nothing is written for it")
 	})
 	t.Run("not under another declaration", func(t *testing.T) {
 		w, _ := published(t)

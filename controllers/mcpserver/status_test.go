@@ -488,12 +488,12 @@ func TestRestoredStandingIsCountedAndNotWritten(t *testing.T) {
 func TestPassWithoutNewsWritesNothing(t *testing.T) {
 	w := newWorld(t, declared().Obj())
 	w.settle(connected("echo"))
-	writes, applies := w.statusWrites, w.applies
+	writes, stores := w.statusWrites, w.stores
 	for range 3 {
 		w.pass()
 	}
 	w.Expect(w.statusWrites).To(Equal(writes))
-	w.Expect(w.applies).To(Equal(applies))
+	w.Expect(w.stores).To(Equal(stores))
 }
 
 // The time at which a kind of failure began stands while it goes on, restarts included.

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -32,13 +31,9 @@ type storedCatalog struct {
 	approved *catalog.Baseline
 }
 
-// same tells whether this very content stands under the present owner, beside the same era.
-func (c *storedCatalog) same(encoded catalog.Encoded, era string, uid types.UID) bool {
-	if !c.exists || c.era() != era || !encoded.Same(c.object.Data, c.object.BinaryData) {
-		return false
-	}
-	owner := metav1.GetControllerOf(c.object)
-	return owner != nil && owner.UID == uid
+// labelled tells whether it carries our label; one that lost it is not found where the cache is read.
+func (c *storedCatalog) labelled() bool {
+	return c.object.Labels[v1alpha1.LabelManagedBy] == v1alpha1.LabelManagedByValue
 }
 
 // good tells whether a catalog listed under this config hash stands.
@@ -50,13 +45,14 @@ func (c *storedCatalog) good(hash string) bool {
 func catalogName(server string) string { return server + "-mcp-tools" }
 
 // loadCatalog reads the catalog ConfigMap. The cache only holds those that carry our label, so where there is
-// something to write and the cache has none, the API server is asked whether somebody else's has the name.
+// something to write, or something was, and the cache has none, the API server is asked whether somebody else's has
+// the name.
 func (r *Reconciler) loadCatalog(ctx context.Context, s *scope) (*storedCatalog, error) {
 	stored := &storedCatalog{name: catalogName(s.name.Name)}
 	key := types.NamespacedName{Namespace: s.name.Namespace, Name: stored.name}
 	object := &corev1.ConfigMap{}
 	err := r.Client.Get(ctx, key, object)
-	if apierrors.IsNotFound(err) && s.snapshot.Listing != nil {
+	if apierrors.IsNotFound(err) && (s.snapshot.Listing != nil || s.before.Status.Catalog != nil) {
 		err = r.Live.Get(ctx, key, object)
 	}
 	if apierrors.IsNotFound(err) {
@@ -90,11 +86,11 @@ func (c *seenCatalog) decode(object *corev1.ConfigMap) (*catalog.ServerDocument,
 // replaceCatalog writes the catalog, unless it is too early for that. What the API server refused to store is a refusal
 // for a while, without asking it again.
 func (r *Reconciler) replaceCatalog(
-	ctx context.Context, s *scope, stored *storedCatalog, encoded catalog.Encoded, era string,
+	ctx context.Context, s *scope, stored *storedCatalog, content *configmap.Content,
 ) (written bool, err error) {
 	seen := r.catalogs.of(s.key)
 	if !s.reconnected() { // else somebody waits for it
-		if seen.refused.Stands(time.Now()) {
+		if seen.refused.Stands(time.Now(), content.Encoded, stored.object) {
 			return false, s.refuse(seen.refused)
 		}
 		if delay := seen.delay(stored.exists); delay > 0 {
@@ -102,11 +98,15 @@ func (r *Reconciler) replaceCatalog(
 			return false, nil
 		}
 	}
-	err = r.writeCatalog(ctx, s, stored, encoded, era)
-	if errors.As(err, &seen.refused) {
+	version, err := r.store().Write(ctx, content, stored.object)
+	switch {
+	case errors.As(err, &seen.refused):
 		return false, s.refuse(seen.refused)
+	case err != nil:
+		return false, err
 	}
-	return err == nil, err
+	stored.version = version
+	return true, nil
 }
 
 // refuse is what a person must mend, and has it tried again.
@@ -115,10 +115,9 @@ func (s *scope) refuse(refused *configmap.RefusedError) *endpoint.Refusal {
 	return &endpoint.Refusal{Reason: v1alpha1.ReasonPublishFailed, Message: refused.Error()}
 }
 
-func (r *Reconciler) writeCatalog(
-	ctx context.Context, s *scope, stored *storedCatalog, encoded catalog.Encoded, era string,
-) (err error) {
-	content := &configmap.Content{
+// content is the ConfigMap as it is to stand, an unknown era being "".
+func (s *scope) content(stored *storedCatalog, encoded catalog.Encoded, era string) *configmap.Content {
+	return &configmap.Content{
 		NamespacedName: types.NamespacedName{Namespace: s.name.Namespace, Name: stored.name},
 		Owner:          owner(s.name, s.server.UID),
 		Labels: map[string]string{
@@ -126,16 +125,9 @@ func (r *Reconciler) writeCatalog(
 			v1alpha1.LabelComponent: v1alpha1.ComponentServerCatalog,
 			v1alpha1.LabelServer:    s.name.Name,
 		},
-		Encoded: encoded, Replaces: stored.version,
+		Annotations: map[string]string{v1alpha1.AnnotationProtocolEra: era},
+		Encoded:     encoded,
 	}
-	if era != "" {
-		content.Annotations = map[string]string{v1alpha1.AnnotationProtocolEra: era}
-	}
-	version, err := r.store().Apply(ctx, content)
-	if err == nil {
-		stored.version = version
-	}
-	return err
 }
 
 func (r *Reconciler) store() *configmap.Store {

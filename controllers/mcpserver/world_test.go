@@ -53,12 +53,12 @@ type world struct {
 	eras       eras
 	told       *told
 	series     *prometheus.Registry
-	// hosts are the answers of CheckHost, statusErrors and applyErrors those of the next writes.
+	// hosts are the answers of CheckHost, statusErrors and storeErrors those of the next writes.
 	hosts                     map[string]error
-	statusErrors, applyErrors []error
-	// dials counts the dialers that were asked for, statusWrites and applies the writes.
-	dials, statusWrites, applies int
-	reconciler                   *Reconciler
+	statusErrors, storeErrors []error
+	// dials counts the dialers that were asked for, statusWrites and stores the writes.
+	dials, statusWrites, stores int
+	reconciler                  *Reconciler
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -117,14 +117,23 @@ func (w *world) cached() interceptor.Funcs {
 			}
 			return nil
 		},
-		Apply: func(
-			ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, options ...client.ApplyOption,
+		Create: func(
+			ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption,
 		) error {
-			w.applies++
-			if err := next(&w.applyErrors); err != nil {
+			w.stores++
+			if err := next(&w.storeErrors); err != nil {
 				return err
 			}
-			return c.Apply(ctx, object, options...)
+			return c.Create(ctx, object, options...)
+		},
+		Update: func(
+			ctx context.Context, c client.WithWatch, object client.Object, options ...client.UpdateOption,
+		) error {
+			w.stores++
+			if err := next(&w.storeErrors); err != nil {
+				return err
+			}
+			return c.Update(ctx, object, options...)
 		},
 		SubResourcePatch: func(
 			ctx context.Context, c client.Client, name string, object client.Object, patch client.Patch,

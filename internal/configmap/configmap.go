@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,8 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
-	metav1apply "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -57,14 +57,70 @@ func WrittenAt(object *corev1.ConfigMap) time.Time {
 	return written
 }
 
-// Content is a ConfigMap as it is to stand.
+// Content is a ConfigMap as it is to stand. Labels and annotations of others stay beside ours.
 type Content struct {
 	types.NamespacedName
-	Owner               Owner
-	Labels, Annotations map[string]string
-	Encoded             catalog.Encoded
-	// Replaces is the resourceVersion that was judged to be the owner's; empty where there is no ConfigMap.
-	Replaces string
+	Owner  Owner
+	Labels map[string]string
+	// Annotations: an empty value stands for one that is not to be there.
+	Annotations map[string]string
+	Encoded     catalog.Encoded
+}
+
+// Stands tells whether the object is as it is to be.
+func (c *Content) Stands(object *corev1.ConfigMap) bool {
+	reference := metav1.GetControllerOf(object)
+	return c.Owner.Owns(object) && reference.UID == c.Owner.UID &&
+		holds(object.Labels, c.Labels) && holds(object.Annotations, c.Annotations) &&
+		c.Encoded.Same(object.Data, object.BinaryData)
+}
+
+// holds tells whether all that is wanted is there.
+func holds(have, wanted map[string]string) bool {
+	for key, value := range wanted {
+		if have[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// over is the object that is to stand in the place of another one, nil where there is none.
+func (c *Content) over(before *corev1.ConfigMap) *corev1.ConfigMap {
+	object := &corev1.ConfigMap{Data: c.Encoded.Data, BinaryData: c.Encoded.BinaryData}
+	if before != nil {
+		before.ObjectMeta.DeepCopyInto(&object.ObjectMeta)
+		object.Immutable = before.Immutable
+	}
+	object.Namespace, object.Name = c.Namespace, c.Name
+	object.Labels = merged(object.Labels, c.Labels)
+	object.Annotations = merged(object.Annotations, c.Annotations)
+	references := []metav1.OwnerReference{{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: c.Owner.Kind, Name: c.Owner.Name, UID: c.Owner.UID,
+		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(false),
+	}}
+	for _, reference := range object.OwnerReferences {
+		if !ptr.Deref(reference.Controller, false) {
+			references = append(references, reference)
+		}
+	}
+	object.OwnerReferences = references
+	return object
+}
+
+func merged(have, wanted map[string]string) map[string]string {
+	out := maps.Clone(have)
+	for key, value := range wanted {
+		if value == "" {
+			delete(out, key)
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[key] = value
+	}
+	return out
 }
 
 // Store writes through the Kubernetes API.
@@ -74,36 +130,29 @@ type Store struct {
 	Live   client.Reader
 }
 
-// Apply replaces the ConfigMap whole, by server-side apply, and returns its new resourceVersion. It fails with
-// ErrSuperseded, ErrEnding, a RefusedError, or what else the API fails with.
-func (s *Store) Apply(ctx context.Context, c *Content) (version string, err error) {
-	config := corev1apply.ConfigMap(c.Name, c.Namespace).
-		WithLabels(c.Labels).
-		WithAnnotations(c.Annotations).
-		WithOwnerReferences(metav1apply.OwnerReference().
-			WithAPIVersion(v1alpha1.GroupVersion.String()).WithKind(c.Owner.Kind).WithName(c.Owner.Name).
-			WithUID(c.Owner.UID).WithController(true).WithBlockOwnerDeletion(false)).
-		WithData(c.Encoded.Data).
-		WithBinaryData(c.Encoded.BinaryData)
-	options := []client.ApplyOption{FieldOwner}
-	if c.Replaces != "" {
-		config.WithResourceVersion(c.Replaces)
-		options = append(options, client.ForceOwnership)
+// Write has the ConfigMap stand as the content says and returns its new resourceVersion. before is the one that was
+// read and judged to be the owner's, nil where there is none. It fails with ErrSuperseded, ErrEnding, a RefusedError,
+// or what else the API fails with.
+func (s *Store) Write(ctx context.Context, c *Content, before *corev1.ConfigMap) (version string, err error) {
+	object := c.over(before)
+	if before == nil {
+		err = s.Client.Create(ctx, object, FieldOwner)
+	} else {
+		err = s.Client.Update(ctx, object, FieldOwner)
 	}
-	switch err := s.Client.Apply(ctx, config, options...); {
-	case apierrors.IsConflict(err):
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), before != nil && apierrors.IsNotFound(err):
 		return "", ErrSuperseded
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return "", ErrEnding
 	case isFinal(err):
-		return "", &RefusedError{ConfigMap: c.Name, Until: time.Now().Add(RetryInterval), Err: err}
+		return "", &RefusedError{
+			ConfigMap: c.Name, Until: time.Now().Add(RetryInterval), Err: err, content: c.Encoded, before: before,
+		}
 	case err != nil:
 		return "", fmt.Errorf("catalog: %w", err)
 	}
-	if config.ResourceVersion != nil {
-		version = *config.ResourceVersion
-	}
-	return version, nil
+	return object.ResourceVersion, nil
 }
 
 // Remove deletes the ConfigMap of an owner that is gone, if it is the owner's. Without a known UID the owner went away

@@ -29,7 +29,7 @@ var (
 	fs        = Owner{Kind: "MCPServer", Name: "fs", UID: "uid-fs"}
 )
 
-// storeOver is a Store over a fake API server that answers to the next write, or deletion, with an error.
+// storeOver is a Store over a fake API server that answers to what creates or deletes with an error, unless it is nil.
 func storeOver(t *testing.T, answer error, objects ...client.Object) *Store {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -37,13 +37,13 @@ func storeOver(t *testing.T, answer error, objects ...client.Object) *Store {
 	NewWithT(t).Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 	return &Store{Live: api, Client: interceptor.NewClient(api, interceptor.Funcs{
-		Apply: func(
-			ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, options ...client.ApplyOption,
+		Create: func(
+			ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption,
 		) error {
 			if answer != nil {
 				return answer
 			}
-			return c.Apply(ctx, object, options...)
+			return c.Create(ctx, object, options...)
 		},
 		Delete: func(
 			ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption,
@@ -68,9 +68,9 @@ func (s *Store) find(t *testing.T) *corev1.ConfigMap {
 	return object
 }
 
-func content(value, replaces string) *Content {
+func content(value string) *Content {
 	return &Content{
-		NamespacedName: tools, Owner: fs, Replaces: replaces,
+		NamespacedName: tools, Owner: fs,
 		Labels: map[string]string{"app": "test"}, Annotations: map[string]string{"era": "modern"},
 		Encoded: catalog.Encoded{Data: map[string]string{"tools.json": value}},
 	}
@@ -87,25 +87,78 @@ func owned(apiVersion, kind, name string, uid types.UID) *corev1.ConfigMap {
 	}}
 }
 
-func TestApply(t *testing.T) {
+func TestWrite(t *testing.T) {
 	g := NewWithT(t)
 	store := storeOver(t, nil)
-	version, err := store.Apply(t.Context(), content("1", ""))
+	version, err := store.Write(t.Context(), content("1"), nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	object := store.find(t)
 	g.Expect(object.ResourceVersion).To(Equal(version))
 	g.Expect(object.Data).To(Equal(map[string]string{"tools.json": "1"}))
 	g.Expect(object.Labels).To(Equal(map[string]string{"app": "test"}))
 	g.Expect(object.Annotations).To(Equal(map[string]string{"era": "modern"}))
-	g.Expect(fs.Owns(object)).To(BeTrue())
-	g.Expect(metav1.GetControllerOf(object)).To(HaveField("UID", fs.UID))
+	g.Expect(content("1").Stands(object)).To(BeTrue())
+	g.Expect(content("2").Stands(object)).To(BeFalse())
 
-	next, err := store.Apply(t.Context(), content("2", version))
+	next, err := store.Write(t.Context(), content("2"), object)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(next).NotTo(Equal(version))
-	_, err = store.Apply(t.Context(), content("3", version))
+	_, err = store.Write(t.Context(), content("3"), object)
 	g.Expect(err).To(MatchError(ErrSuperseded), "it is another version now")
-	g.Expect(store.find(t).Data).To(Equal(map[string]string{"tools.json": "2"}))
+	_, err = store.Write(t.Context(), content("3"), nil)
+	g.Expect(err).To(MatchError(ErrSuperseded), "it exists")
+	latest := store.find(t)
+	g.Expect(latest.Data).To(Equal(map[string]string{"tools.json": "2"}))
+	g.Expect(store.Client.Delete(t.Context(), latest)).To(Succeed())
+	_, err = store.Write(t.Context(), content("3"), latest)
+	g.Expect(err).To(MatchError(ErrSuperseded), "it is gone")
+}
+
+// Data is replaced whole, whoever put it there; what others keep in the metadata stays.
+func TestWriteReplacesAllDataAndKeepsForeignMetadata(t *testing.T) {
+	g := NewWithT(t)
+	stale := owned("mooring.dev/v1alpha1", "MCPServer", "fs", "uid-former")
+	stale.Data = map[string]string{"tools.json": "old", "stray": "x"}
+	stale.BinaryData = map[string][]byte{"tools.json.gz": {1}}
+	stale.Labels = map[string]string{"theirs": "1", "app": "other"}
+	stale.Annotations = map[string]string{"theirs": "1", "era": "legacy", "gone": "x"}
+	stale.Finalizers = []string{"example.com/theirs"}
+	theirs := metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "uid-p"}
+	stale.OwnerReferences = append(stale.OwnerReferences, theirs)
+	store := storeOver(t, nil, stale)
+	wanted := content("new")
+	wanted.Annotations["gone"] = ""
+	_, err := store.Write(t.Context(), wanted, store.find(t))
+	g.Expect(err).NotTo(HaveOccurred())
+	object := store.find(t)
+	g.Expect(object.Data).To(Equal(map[string]string{"tools.json": "new"}))
+	g.Expect(object.BinaryData).To(BeEmpty())
+	g.Expect(object.Labels).To(Equal(map[string]string{"theirs": "1", "app": "test"}))
+	g.Expect(object.Annotations).To(Equal(map[string]string{"theirs": "1", "era": "modern"}))
+	g.Expect(object.Finalizers).To(Equal([]string{"example.com/theirs"}))
+	g.Expect(object.OwnerReferences).To(ConsistOf(theirs, HaveField("UID", fs.UID)))
+	g.Expect(wanted.Stands(object)).To(BeTrue())
+}
+
+// What does not stand: other data, a former owner, a label or an annotation that is missing or other.
+func TestStands(t *testing.T) {
+	for name, damage := range map[string]func(object *corev1.ConfigMap){
+		"data":                 func(o *corev1.ConfigMap) { o.Data["stray"] = "x" },
+		"a label":              func(o *corev1.ConfigMap) { delete(o.Labels, "app") },
+		"an annotation":        func(o *corev1.ConfigMap) { o.Annotations["era"] = "legacy" },
+		"one that is unwanted": func(o *corev1.ConfigMap) { o.Annotations["gone"] = "x" },
+		"a former owner":       func(o *corev1.ConfigMap) { o.OwnerReferences[0].UID = "uid-former" },
+		"no owner":             func(o *corev1.ConfigMap) { o.OwnerReferences = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			wanted := content("1")
+			wanted.Annotations["gone"] = ""
+			object := wanted.over(nil).DeepCopy()
+			NewWithT(t).Expect(wanted.Stands(object)).To(BeTrue())
+			damage(object)
+			NewWithT(t).Expect(wanted.Stands(object)).To(BeFalse())
+		})
+	}
 }
 
 // Of several writers of a ConfigMap, we are told by name.
@@ -156,10 +209,10 @@ func TestWhichAnswersRefuseToStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := NewWithT(t)
-				_, err := storeOver(t, c.err).Apply(t.Context(), content("1", ""))
+				_, err := storeOver(t, c.err).Write(t.Context(), content("1"), nil)
 				var refused *RefusedError
 				if errors.As(err, &refused); c.want != nil {
-					g.Expect(refused.Stands(time.Now())).To(BeFalse())
+					g.Expect(refused.Stands(time.Now(), content("1").Encoded, nil)).To(BeFalse())
 					if errors.Is(c.want, itself) {
 						c.want = c.err
 					}
@@ -171,8 +224,14 @@ func TestWhichAnswersRefuseToStore(t *testing.T) {
 				g.Expect(err.Error()).To(Equal(`the API server refused to store ConfigMap "fs-mcp-tools" (` + c.err.Error() +
 					`); change what it goes by, such as a quota, an admission policy or the manager's role; ` +
 					`it is tried again every minute`))
-				g.Expect(refused.Stands(time.Now().Add(time.Minute - 1))).To(BeTrue())
-				g.Expect(refused.Stands(time.Now().Add(time.Minute))).To(BeFalse())
+				stands := func(after time.Duration, value string, before *corev1.ConfigMap) bool {
+					return refused.Stands(time.Now().Add(after), content(value).Encoded, before)
+				}
+				g.Expect(stands(time.Minute-1, "1", nil)).To(BeTrue())
+				g.Expect(stands(time.Minute, "1", nil)).To(BeFalse())
+				g.Expect(stands(0, "2", nil)).To(BeFalse(), "other content")
+				other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}}
+				g.Expect(stands(0, "1", other)).To(BeFalse(), "in the place of another one")
 			})
 		})
 	}

@@ -9,13 +9,16 @@
 //
 // # Invariants
 //
-// An existing ConfigMap is replaced only in the version that was judged to be the owner's; a new one is applied without
-// force, so that an object that came into being meanwhile under another owner is met with a conflict. One that belongs
-// to nobody any more is deleted in that very version. An answer that will not change by itself is a RefusedError, any
-// other failure is worth an early retry.
+// An existing ConfigMap is replaced only in the version that was judged to be the owner's, and a new one is created,
+// not merged into what came into being meanwhile. Data is replaced whole, whoever wrote it; labels, annotations and
+// owners of others stay. One that belongs to nobody any more is deleted in that very version. An answer that will not
+// change by itself is a RefusedError, any other failure is worth an early retry.
 //
 // # Trade-offs
 //
 // An object that was deleted and declared again under its name takes over its own old ConfigMap, because readers may
 // have mounted it; so ownership goes by kind and name, and the UID in it is renewed with the next write.
+//
+// Not server-side apply: it leaves what another manager of fields owns too, after a restored backup for one, so that
+// withdrawn tools would stay, and it merges into an object that somebody created a moment ago.
 package configmap

@@ -224,13 +224,28 @@ func (c *countingTripper) RoundTrip(request *http.Request) (*http.Response, erro
 		}
 	case strings.Contains(path, "/configmaps"):
 		c.configMaps.Add(1)
-		if strings.HasSuffix(path, "-mcp-catalog") {
+		if strings.HasSuffix(path, "-mcp-catalog") || creates(request, "-mcp-catalog") {
 			c.offers.Add(1)
 		}
 	default:
 		c.other.Add(1)
 	}
 	return c.next.RoundTrip(request)
+}
+
+// creates tells whether a request creates an object whose name ends so.
+func creates(request *http.Request, suffix string) bool {
+	if request.Method != http.MethodPost || request.GetBody == nil {
+		return false
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return false
+	}
+	defer body.Close()
+	head := make([]byte, 512) // the name comes first
+	n, _ := io.ReadFull(body, head)
+	return bytes.Contains(head[:n], []byte(suffix))
 }
 
 // conflict is what the API server answers to a write of an old version.
