@@ -94,15 +94,23 @@ func (c *seenCatalog) offered(s *scope, stored *storedCatalog) *catalog.Catalog 
 	return c.offer.catalog
 }
 
-// approve says what of a list is approved by the declaration's pin; without one, everything is.
+// approve says what of a list is approved by the declaration's pin.
 func approve(s *scope, found *catalog.Baseline, current catalog.Catalog) catalog.Verdict {
-	policy := s.server.Spec.PinPolicy()
+	return Approve(&s.server.Spec, pinnedDigest(s), found, current)
+}
+
+// Approve says what of a list is approved by a declaration's pin; without one, everything is. Recorded is
+// status.catalog.pinnedDigest, and found the baseline that stands beside the list; nil when there is none to be read.
+func Approve(
+	spec *v1alpha1.MCPServerSpec, recorded string, found *catalog.Baseline, current catalog.Catalog,
+) catalog.Verdict {
+	policy := spec.PinPolicy()
 	if policy == v1alpha1.PinNone {
 		return catalog.Verdict{Offered: current}
 	}
-	pin := catalog.Pin{Strict: policy == v1alpha1.PinStrict, Recorded: catalog.Digest(pinnedDigest(s))}
-	if tools := s.server.Spec.Tools; tools != nil {
-		pin.Approved = catalog.Digest(tools.ApprovedDigest)
+	pin := catalog.Pin{Strict: policy == v1alpha1.PinStrict, Recorded: catalog.Digest(recorded)}
+	if spec.Tools != nil {
+		pin.Approved = catalog.Digest(spec.Tools.ApprovedDigest)
 	}
 	return pin.Judge(found, current)
 }

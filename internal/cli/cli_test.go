@@ -332,6 +332,15 @@ func server(name, namespace, says string, age time.Duration, state string, tools
 func TestTableOfServers(t *testing.T) {
 	disabled := server("resting", "default", "True Disabled", 48*time.Hour, "", 5)
 	disabled.Spec.Disabled = true
+	drifted := metav1.Condition{Type: v1alpha1.ConditionToolsDrifted, Status: metav1.ConditionTrue}
+	changed := server("changed", "default", "True Ready", time.Hour, v1alpha1.SessionConnected, 2)
+	drifted.Reason = v1alpha1.ReasonToolsChanged
+	changed.Status.Conditions = append(changed.Status.Conditions, drifted)
+	down := server("changed-and-down", "default", "False ConnectFailed", time.Hour, v1alpha1.SessionWaiting, 2)
+	down.Status.Conditions = append(down.Status.Conditions, drifted)
+	approved := server("approved", "default", "True Ready", time.Hour, v1alpha1.SessionConnected, 2)
+	drifted.Status = metav1.ConditionFalse
+	approved.Status.Conditions = append(approved.Status.Conditions, drifted)
 	servers := []v1alpha1.MCPServer{
 		server("github", "default", "True Ready", 90*time.Second, v1alpha1.SessionConnected, 42),
 		server("a-server-with-a-long-name-of-40-letters-", "team-a", "False AuthenticationFailed", 3*time.Hour,
@@ -339,7 +348,7 @@ func TestTableOfServers(t *testing.T) {
 		server("new", "default", "", 0, "", -1),
 		server("empty", "default", "True Ready", time.Second, v1alpha1.SessionConnected, 0),
 		server("waiting", "default", "False SecretNotFound", time.Minute, "", -1),
-		disabled,
+		disabled, changed, down, approved,
 	}
 	var one, all bytes.Buffer
 	NewWithT(t).Expect(printServers(&one, servers, now, false)).To(Succeed())

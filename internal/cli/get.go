@@ -22,8 +22,13 @@ import (
 func newGet() *cobra.Command {
 	flags := &clusterFlags{}
 	cmd := &cobra.Command{
-		Use:       "get [servers|sessions]",
-		Short:     "List servers or agent sessions: what state each is in, since when, and why",
+		Use:   "get [servers|sessions]",
+		Short: "List servers or agent sessions: what state each is in, since when, and why",
+		Long: `Lists servers or agent sessions: what state each is in, since when, and why.
+
+READY and REASON are what the condition Ready says; SINCE is when READY last turned, which may be before REASON did.
+Where a server is ready and tools of it are withheld, REASON is why, as the condition ToolsDrifted says; "why" tells
+more. TOOLS are those that are offered.`,
 		Example:   "  mooring get\n  mooring get servers -A\n  mooring get sessions -n agents",
 		Args:      usage.Choice("servers", "sessions"),
 		ValidArgs: []cobra.Completion{"servers", "sessions"},
@@ -80,7 +85,8 @@ func where(namespace string) string {
 	return fmt.Sprintf("in namespace %q; -A looks into all", namespace)
 }
 
-// printServers prints one line per server. SINCE is the age of what READY says.
+// printServers prints one line per server. SINCE is the age of what READY says. Of one that is ready, that tools are
+// withheld is what there is to say.
 func printServers(out io.Writer, servers []v1alpha1.MCPServer, now time.Time, namespaced bool) error {
 	header := []string{"NAME", "READY", "STATE", "TOOLS", "REASON", "SINCE"}
 	if namespaced {
@@ -90,11 +96,15 @@ func printServers(out io.Writer, servers []v1alpha1.MCPServer, now time.Time, na
 	for i := range servers {
 		server := &servers[i]
 		ready, reason, since := readiness(server.Status.Conditions, now)
+		tone := toneOf(ready, reason)
+		if drifted := withholding(server); drifted != "" && reason == v1alpha1.ReasonReady {
+			reason, tone = drifted, table.Warn
+		}
 		cells := []string{server.Name, ready, stateOf(server), toolsOf(server), reason, since}
 		if namespaced {
 			cells = append([]string{server.Namespace}, cells...)
 		}
-		rows.Row(toneOf(ready, reason), cells...)
+		rows.Row(tone, cells...)
 	}
 	return rows.Write(out)
 }
@@ -144,6 +154,15 @@ func readiness(conditions []metav1.Condition, now time.Time) (ready, reason, sin
 	}
 	return string(condition.Status), condition.Reason,
 		duration.HumanDuration(now.Sub(condition.LastTransitionTime.Time))
+}
+
+// withholding is why tools of a server are withheld; empty while none are.
+func withholding(server *v1alpha1.MCPServer) string {
+	condition := meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionToolsDrifted)
+	if condition == nil || condition.Status != metav1.ConditionTrue {
+		return ""
+	}
+	return condition.Reason
 }
 
 // stateOf is the session's state; a server without a session is disabled or was not accepted.

@@ -106,6 +106,9 @@ const (
 		`"inputSchema":{"type":"object"}}`
 )
 
+// canonicalCreate is create as it is published.
+const canonicalCreate = `{"inputSchema":{"type":"object"},"name":"create","title":"Create an issue"}`
+
 func configMap(t *testing.T, name string, encoded catalog.Encoded, err error) *corev1.ConfigMap {
 	t.Helper()
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -194,34 +197,92 @@ func TestToolsTellsWhatIsNotThere(t *testing.T) {
 	NewWithT(t).Expect(err).To(MatchError(`no output form "xml"; use one of table, json, openai, anthropic, markdown`))
 }
 
+// What is denied or withheld is marked in the table, and is in no other form.
+func TestToolsThatAreNotOffered(t *testing.T) {
+	approved := catalog.NewBaseline(parsed(search, long))
+	nothing := &v1alpha1.Tools{Pin: v1alpha1.PinStrict}
+	some := &v1alpha1.Tools{Pin: v1alpha1.PinTrustOnFirstUse, Deny: []string{"l*"}}
+	for name, test := range map[string]struct {
+		tools *v1alpha1.Tools
+		base  *catalog.Baseline
+		want  string
+		note  string
+	}{
+		"withheld-and-denied": {some, &approved, "[]", "Not offered: 1 denied by spec.tools, 2 withheld " +
+			"(`mooring diff github -n agents` tells more).\n"},
+		"denied": {&v1alpha1.Tools{Allow: []string{"create"}}, nil, "[" + canonicalCreate + "]",
+			"Not offered: 2 denied by spec.tools.\n"},
+		"not-approved": {nothing, nil, "[]",
+			"Not offered: 3 withheld (`mooring diff github -n agents` tells more).\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			objects := server(t, catalog.ServerDocument{Catalog: parsed(searchChanged, create, long), Approved: test.base})
+			objects[0].(*v1alpha1.MCPServer).Spec.Tools = test.tools
+			out, errOut, err := executeAs(t, "mooring", agents.Tools(with(t, objects...)), "github")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(errOut).To(BeEmpty())
+			golden(t, "tools-"+name, out)
+			out, errOut, err = executeAs(t, "mooring", agents.Tools(with(t, objects...)), "github", "-o", "json")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(out).To(Equal(test.want + "\n"))
+			g.Expect(errOut).To(Equal(test.note))
+		})
+	}
+}
+
+func TestToolsOfAFilterThatCannotBeRead(t *testing.T) {
+	objects := server(t, catalog.ServerDocument{Catalog: parsed(search)})
+	objects[0].(*v1alpha1.MCPServer).Spec.Tools = &v1alpha1.Tools{Deny: []string{"["}}
+	_, err := execute(t, agents.Tools(with(t, objects...)), "github")
+	NewWithT(t).Expect(err).To(MatchError(HavePrefix(`spec.tools of github: invalid glob "["`)))
+}
+
 func TestDiff(t *testing.T) {
 	approved := catalog.NewBaseline(parsed(search, long))
+	const trust, strict = v1alpha1.PinTrustOnFirstUse, v1alpha1.PinStrict
+	drifted, other := parsed(searchChanged, create, long), string(parsed(long).Digest)
 	for name, test := range map[string]struct {
-		now  catalog.Catalog
-		base *catalog.Baseline
-		err  string
+		pin      v1alpha1.PinPolicy
+		now      catalog.Catalog
+		base     *catalog.Baseline
+		recorded string
+		approved string
 	}{
-		"unchanged":   {now: parsed(search), base: &approved},
-		"drifted":     {now: parsed(searchChanged, create, long), base: &approved},
-		"not-pinned":  {now: parsed(search), err: "MCPServer \"github\" is not pinned"},
-		"no-baseline": {now: parsed(search), err: "set spec.tools.approvedDigest to sha256:"},
+		"unchanged":          {trust, parsed(search), &approved, "", ""},
+		"unchanged-mistaken": {trust, parsed(search), &approved, "", other},
+		"drifted":            {trust, drifted, &approved, "", ""},
+		"drifted-approved":   {trust, drifted, &approved, "", string(approved.Digest())},
+		"drifted-mistaken":   {trust, drifted, &approved, "", other},
+		"first-list":         {trust, parsed(search), nil, "", ""},
+		"strict":             {strict, parsed(search, create), nil, "", ""},
+		"strict-mistaken":    {strict, parsed(create), nil, "", other},
+		"strict-approved":    {strict, parsed(create), nil, "", string(parsed(create).Digest)},
+		"lost":               {trust, parsed(create), nil, string(approved.Digest()), ""},
+		"altered":            {trust, parsed(create), &approved, other, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := server(t, catalog.ServerDocument{Catalog: test.now, Approved: test.base})
-			if name != "not-pinned" {
-				objects[0].(*v1alpha1.MCPServer).Spec.Tools = &v1alpha1.Tools{Pin: v1alpha1.PinTrustOnFirstUse}
-			}
+			object := objects[0].(*v1alpha1.MCPServer)
+			object.Spec.Tools = &v1alpha1.Tools{Pin: test.pin, ApprovedDigest: test.approved}
+			object.Status.Catalog.PinnedDigest = test.recorded
 			out, err := execute(t, agents.Diff(with(t, objects...)), "github")
-			if test.err != "" {
-				NewWithT(t).Expect(err).To(MatchError(ContainSubstring(test.err)))
-				return
-			}
 			NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			golden(t, "diff-"+name, out)
 		})
 	}
-	_, err := execute(t, agents.Diff(with(t)), "none")
-	NewWithT(t).Expect(err).To(MatchError("no MCPServer \"none\" in namespace \"agents\"; `mooring get -A` lists all"))
+	unlisted := builder.MCPServer("new").Namespace("agents").URL("https://mcp.example.com/mcp").Pin(trust).Obj()
+	for argument, want := range map[string]string{
+		"none":   "no MCPServer \"none\" in namespace \"agents\"; `mooring get -A` lists all",
+		"github": "MCPServer \"github\" is not pinned, so no tools of it were approved; spec.tools.pin pins it",
+		"new":    "MCPServer \"new\" has no catalog yet; `mooring why new -n agents` tells more",
+	} {
+		t.Run(argument, func(t *testing.T) {
+			objects := append(server(t, catalog.ServerDocument{Catalog: parsed(search)}), unlisted)
+			_, err := execute(t, agents.Diff(with(t, objects...)), argument)
+			NewWithT(t).Expect(err).To(MatchError(want))
+		})
+	}
 }
 
 // The manager echoes the annotation; what is offered then is told.

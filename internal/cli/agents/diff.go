@@ -40,45 +40,67 @@ func (p place) diff(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case server == nil:
+	if server == nil {
 		return p.None()
-	case server.Status.Catalog == nil || server.Status.Catalog.ConfigMap == "":
-		return p.unlisted(server)
-	}
-	object, err := p.configMap(server.Status.Catalog.ConfigMap)
-	if err != nil {
-		return err
-	}
-	current, err := catalog.Decode(object.Data, object.BinaryData)
-	if err != nil {
-		return fmt.Errorf("catalog in ConfigMap %s: %w", object.Name, err)
 	}
 	if server.Spec.PinPolicy() == v1alpha1.PinNone {
 		return fmt.Errorf("MCPServer %q is not pinned, so no tools of it were approved; spec.tools.pin pins it", p.Name)
 	}
-	baseline, err := catalog.DecodeBaseline(object.Data, object.BinaryData)
+	all, err := p.listing(server)
 	if err != nil {
-		return fmt.Errorf("approved tools of %s: %w; set spec.tools.approvedDigest to %s to approve what is listed now",
-			p.Name, err, current.Catalog.Digest)
-	}
-	return printDrift(out, p.Name, baseline.Drift(current.Catalog), current.Catalog.Digest)
-}
-
-// printDrift prints each drifted tool as a diff of its definition, and how to approve all of them.
-func printDrift(out io.Writer, server string, drift []catalog.DriftedTool, digest catalog.Digest) error {
-	if len(drift) == 0 {
-		_, err := fmt.Fprintf(out, "%s: every tool is as it was approved\n", server)
 		return err
 	}
 	var text bytes.Buffer
+	switch all.verdict.Withheld {
+	case catalog.AwaitingApproval:
+		fmt.Fprintf(&text, "%s: no tools were approved yet, so that each is new\n\n", p.Name)
+		printDrift(&text, catalog.Baseline{}.Drift(all.Catalog))
+	case catalog.BaselineLost:
+		fmt.Fprintf(&text, "%s: the record of what was approved is missing or was altered, so that each tool "+
+			"is shown as new\n\n", p.Name)
+		printDrift(&text, catalog.Baseline{}.Drift(all.Catalog))
+	case catalog.ToolsChanged:
+		printDrift(&text, all.verdict.Drifted)
+	default:
+		fmt.Fprintf(&text, "%s: every tool is as it was approved\n", p.Name)
+	}
+	text.WriteString(ineffective(server, all))
+	if all.verdict.Withheld != "" {
+		text.WriteString(p.approval(all.Digest))
+	}
+	_, err = text.WriteTo(out)
+	return err
+}
+
+// printDrift prints each tool as a diff of its definition.
+func printDrift(text *bytes.Buffer, drift []catalog.DriftedTool) {
 	for _, tool := range drift {
 		approved, now := indented(tool.Approved), indented(tool.Current)
-		fmt.Fprintf(&text, "%s (%s)\n%s\n", tool.Name, tool.Kind, udiff.Unified("approved", "now", approved, now))
+		fmt.Fprintf(text, "%s (%s)\n%s\n", tool.Name, tool.Kind, udiff.Unified("approved", "now", approved, now))
 	}
-	fmt.Fprintf(&text, "To approve this, set spec.tools.approvedDigest of MCPServer %s to:\n%s\n", server, digest)
-	_, err := text.WriteTo(out)
-	return err
+}
+
+// ineffective tells of an approval that approves nothing, such as one that was given for a list that has changed since.
+func ineffective(server *v1alpha1.MCPServer, all *listed) string {
+	digest := catalog.Digest(server.Spec.Tools.ApprovedDigest)
+	switch {
+	case digest == "" || digest == all.Digest:
+		return ""
+	case all.baseline == nil:
+		return fmt.Sprintf("spec.tools.approvedDigest approves nothing: %s is not what is listed now.\n", digest)
+	case digest == all.baseline.Digest():
+		return ""
+	default:
+		return fmt.Sprintf("spec.tools.approvedDigest approves nothing: %s is neither what is listed now nor what was "+
+			"approved before.\n", digest)
+	}
+}
+
+// approval is the command that approves what is listed now.
+func (p place) approval(digest catalog.Digest) string {
+	return fmt.Sprintf("To approve what is listed now:\n"+
+		"kubectl patch mcpserver %s -n %s --type merge -p '{\"spec\":{\"tools\":{\"approvedDigest\":\"%s\"}}}'\n",
+		p.Name, p.Namespace, digest)
 }
 
 // indented lays a definition out in lines, so that a diff shows the one that changed.

@@ -3,5 +3,6 @@
 //
 // When no manager runs, they say so on standard error: what is published is then what was last known.
 //
-// They read what Mooring published, the ConfigMaps, and prove its digests: what they print is what agents get.
+// They read what Mooring published, the ConfigMaps, prove its digests and judge them as the manager does: what they
+// print is what agents get, and what they do not get is marked as such.
 package agents

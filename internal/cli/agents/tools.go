@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/catalog/render"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
@@ -31,7 +30,8 @@ func Tools(cluster subject.Cluster) *cobra.Command {
 		Use:   "tools SESSION|SERVER",
 		Short: "Show the tools that an agent session or a server offers",
 		Long: `Shows the published catalog of an agent session, under the names that agents see, or of a server, under its own
-names. Where both have the name, the agent session is shown; "server/NAME" and "session/NAME" say which.`,
+names. What of a server's tools is denied or withheld is marked as such in the table, and not in the other forms.
+Where both have the name, the agent session is shown; "server/NAME" and "session/NAME" say which.`,
 		Example: "  mooring tools coder -n agents\n  mooring tools server/github -o openai",
 		Args:    usage.Args("SESSION|SERVER"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
@@ -46,6 +46,9 @@ names. Where both have the name, the agent session is shown; "server/NAME" and "
 			offered, err := at.offered()
 			if err != nil {
 				return err
+			}
+			if form != forms[0] && offered.note != "" {
+				_, _ = fmt.Fprintln(cmd.ErrOrStderr(), offered.note)
 			}
 			return offered.print(cmd.OutOrStdout(), form)
 		},
@@ -62,6 +65,8 @@ type shown struct {
 	header   []string
 	rows     [][]string
 	errors   [][]string
+	// note is what there is to say of what is not offered: below a table, and else beside the output.
+	note string
 }
 
 // offered reads the catalog of the session or server.
@@ -96,7 +101,9 @@ func (p place) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) {
 	if err != nil {
 		return nil, fmt.Errorf("catalog in ConfigMap %s: %w", object.Name, err)
 	}
-	out := &shown{document: document.JSON(), header: []string{"TOOL", "SERVER", "RAW NAME", "DESCRIPTION"}}
+	out := &shown{
+		document: document.JSON(), tools: []json.RawMessage{}, header: []string{"TOOL", "SERVER", "RAW NAME", "DESCRIPTION"},
+	}
 	for _, slice := range document.Slices {
 		for _, tool := range slice.Tools {
 			out.tools = append(out.tools, tool.Entry)
@@ -110,21 +117,24 @@ func (p place) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) {
 }
 
 func (p place) serverCatalog(server *v1alpha1.MCPServer) (*shown, error) {
-	if server.Status.Catalog == nil || server.Status.Catalog.ConfigMap == "" {
-		return nil, p.unlisted(server)
-	}
-	object, err := p.configMap(server.Status.Catalog.ConfigMap)
+	all, err := p.listing(server)
 	if err != nil {
 		return nil, err
 	}
-	document, err := catalog.Decode(object.Data, object.BinaryData)
-	if err != nil {
-		return nil, fmt.Errorf("catalog in ConfigMap %s: %w", object.Name, err)
+	out := &shown{tools: []json.RawMessage{}, header: []string{"TOOL", "DESCRIPTION"}, note: p.note(all)}
+	if out.note != "" {
+		out.header = []string{"TOOL", "NOT OFFERED", "DESCRIPTION"}
 	}
-	out := &shown{header: []string{"TOOL", "DESCRIPTION"}}
-	for _, tool := range document.Catalog.Tools {
-		out.tools = append(out.tools, tool.Definition)
-		out.rows = append(out.rows, []string{tool.Name, describe(tool.Definition)})
+	for _, tool := range all.Tools {
+		row := []string{tool.Name, describe(tool.Definition)}
+		why := all.notOffered[tool.Name]
+		if out.note != "" {
+			row = slices.Insert(row, 1, why)
+		}
+		if why == "" {
+			out.tools = append(out.tools, tool.Definition)
+		}
+		out.rows = append(out.rows, row)
 	}
 	out.document, err = json.Marshal(out.tools)
 	return out, err
@@ -187,14 +197,22 @@ func (s *shown) print(out io.Writer, form string) error {
 	return err
 }
 
-// table prints the tools, and below them the servers that have none to offer.
+// table prints the tools, and below them what is not offered and the servers that have none to offer.
 func (s *shown) table(out io.Writer) error {
 	rows := table.New(s.header...)
 	for _, row := range s.rows {
 		rows.Row(table.Plain, row...)
 	}
-	if err := rows.Write(out); err != nil || len(s.errors) == 0 {
+	if err := rows.Write(out); err != nil {
 		return err
+	}
+	if s.note != "" {
+		if _, err := fmt.Fprintf(out, "\n%s\n", s.note); err != nil {
+			return err
+		}
+	}
+	if len(s.errors) == 0 {
+		return nil
 	}
 	if _, err := fmt.Fprintln(out, "\nWithout tools:"); err != nil {
 		return err

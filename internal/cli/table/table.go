@@ -18,10 +18,11 @@ const (
 	Plain Tone = iota
 	Good
 	Bad
+	Warn
 	Dim
 )
 
-var colours = map[Tone]string{Good: "\x1b[32m", Bad: "\x1b[31m", Dim: "\x1b[2m"}
+var colours = map[Tone]string{Good: "\x1b[32m", Bad: "\x1b[31m", Warn: "\x1b[33m", Dim: "\x1b[2m"}
 
 const reset = "\x1b[0m"
 

@@ -13,10 +13,11 @@ func sample() *Table {
 	t.Row(Good, "a", "True")
 	t.Row(Bad, "longer", "False")
 	t.Row(Plain, "b", "Unknown")
+	t.Row(Warn, "c", "True")
 	return t
 }
 
-const text = "NAME     READY\na        True\nlonger   False\nb        Unknown\n"
+const text = "NAME     READY\na        True\nlonger   False\nb        Unknown\nc        True\n"
 
 func TestWriteWithoutTerminalIsPlain(t *testing.T) {
 	g := NewWithT(t)
@@ -36,7 +37,7 @@ func TestWriteWithoutTerminalIsPlain(t *testing.T) {
 func TestColourWrapsWholeRows(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(sample().colour(text)).To(Equal("NAME     READY\n\x1b[32ma        True\x1b[0m\n" +
-		"\x1b[31mlonger   False\x1b[0m\nb        Unknown\n"))
+		"\x1b[31mlonger   False\x1b[0m\nb        Unknown\n\x1b[33mc        True\x1b[0m\n"))
 }
 
 func TestWriteTellsOfABrokenPipe(t *testing.T) {
