@@ -63,30 +63,29 @@ type draft struct {
 	errors []offer.Error
 }
 
-// draft decides for each selected server what agents are to see of it.
+// draft decides for each selected server what agents are to see of it. While it is not known which servers are
+// selected, what they have stands, but for what is withdrawn.
 func (r *Reconciler) draft(s *scope) draft {
 	var d draft
-	switch fault := s.chosen.Fault; {
-	case fault != nil && s.document != nil:
-		return s.remainder()
-	case fault != nil:
+	before, frozen := s.document, s.chosen.Fault != nil
+	switch {
+	case before == nil && frozen:
 		return draft{errors: []offer.Error{{Reason: v1alpha1.ReasonDiscoveryFailed}}}
-	}
-	before := s.document
-	if before == nil {
+	case before == nil:
 		before = &offer.Document{}
+	case frozen:
+		d.errors = slices.Clone(before.Errors)
 	}
 	for i := range s.servers {
 		v := &s.servers[i]
 		if !v.Selected() {
 			continue
 		}
-		v.slice = r.sliceOf(s, v, before)
-		if v.slice != nil {
+		if v.slice = r.sliceOf(s, v, before); v.slice != nil {
 			d.slices = append(d.slices, v.slice)
 			continue
 		}
-		if failed, said := errorOf(s, v, before); said {
+		if failed, said := errorOf(s, v, before); said && !slices.Contains(d.errors, failed) {
 			d.errors = append(d.errors, failed)
 		}
 	}
@@ -105,17 +104,39 @@ func (r *Reconciler) sliceOf(s *scope, v *server, before *offer.Document) *offer
 		}
 		s.lookAgain(at)
 	}
-	var whole *offer.Slice
-	if v.standing.Stored != nil {
-		whole = r.slices.of(&v.Choice, v.standing.Stored)
-	} else {
-		at := slices.IndexFunc(before.Slices, func(o offer.Slice) bool { return o.Ref == v.Ref })
-		if at < 0 || before.Slices[at].UID != string(v.Server.UID) {
-			return nil
-		}
-		whole = &before.Slices[at]
+	passes := sieve{patterns: s.chosen.Patterns, allows: func(tool *offer.Tool) bool { return s.chosen.Allows(tool.Name) }}
+	if v.standing.Stored != nil && s.chosen.Fault == nil {
+		return s.memory.pass(v.Ref, r.slices.of(&v.Choice, v.standing.Stored), passes)
 	}
-	return s.memory.pass(v.Ref, whole, s.chosen.Patterns, s.chosen.Allows)
+	at := slices.IndexFunc(before.Slices, func(o offer.Slice) bool { return o.Ref == v.Ref })
+	if at < 0 || before.Slices[at].UID != string(v.Server.UID) {
+		return nil
+	}
+	return s.memory.pass(v.Ref, &before.Slices[at], passes.with(v.Server))
+}
+
+// sieve is what a tool must pass. patterns is a text that is equal exactly when what passes is.
+type sieve struct {
+	patterns string
+	allows   func(tool *offer.Tool) bool
+}
+
+// with adds what a server's declaration demands of tools that agents have, where no newer ones are known that it was
+// judged with: its filter, and that something was approved where all must be. A filter that cannot be read is refused
+// elsewhere, and limits nothing.
+func (f sieve) with(server *v1alpha1.MCPServer) sieve {
+	tools := server.Spec.Tools
+	if tools == nil {
+		return f
+	}
+	filter, err := catalog.NewFilter(tools.Allow, tools.Deny)
+	unapproved := server.Spec.PinPolicy() == v1alpha1.PinStrict && tools.ApprovedDigest == ""
+	return sieve{
+		patterns: fmt.Sprintf("%s%q %q %t\n", f.patterns, tools.Allow, tools.Deny, unapproved),
+		allows: func(tool *offer.Tool) bool {
+			return f.allows(tool) && !unapproved && (err != nil || filter.Allows(tool.RawName))
+		},
+	}
 }
 
 // errorOf is what is said of a server without a slice. What was said once stands. A server that is only late gets its
@@ -135,20 +156,9 @@ func errorOf(s *scope, v *server, before *offer.Document) (offer.Error, bool) {
 	return offer.Error{Server: v.Ref, Reason: v.standing.Reason}, true
 }
 
-// remainder is what stands while it is not known which servers there are: all that agents have, without what is gone or
-// disabled.
-func (s *scope) remainder() draft {
-	d := draft{errors: s.document.Errors}
-	for i := range s.document.Slices {
-		if slice := &s.document.Slices[i]; s.usable[slice.Ref] {
-			d.slices = append(d.slices, slice)
-		}
-	}
-	return d
-}
-
 // takesAway tells whether a server loses its tools, or some of them because somebody edited a declaration. Tools that a
-// server itself does not list any more, or lists changed, are not taken away: it may do so every second.
+// server itself does not list any more, or lists changed, are not taken away: it may do so every second. Under a fault
+// lists do not count, so that all that goes is taken away.
 func (s *scope) takesAway(d *draft) bool {
 	if s.document == nil {
 		return false
@@ -158,7 +168,7 @@ func (s *scope) takesAway(d *draft) bool {
 		if at < 0 {
 			return len(o.Tools) > 0
 		}
-		return s.edited(o.Ref) && lacks(d.slices[at], &o)
+		return (s.chosen.Fault != nil || s.edited(o.Ref)) && lacks(d.slices[at], &o)
 	})
 }
 

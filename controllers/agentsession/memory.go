@@ -143,22 +143,22 @@ func (m *memory) see(servers []server, now time.Time) {
 	})
 }
 
-// pass cuts a slice down to what the filters let through. What was cut before is not cut again.
-func (m *memory) pass(ref catalog.Ref, whole *offer.Slice, patterns string, allows func(string) bool) *offer.Slice {
-	if patterns == "" {
+// pass cuts a slice down to what passes. What was cut before is not cut again.
+func (m *memory) pass(ref catalog.Ref, whole *offer.Slice, passes sieve) *offer.Slice {
+	if passes.patterns == "" {
 		delete(m.cut, ref)
 		return whole
 	}
-	if was := m.cut[ref]; was.whole == whole && was.patterns == patterns {
+	if was := m.cut[ref]; was.whole == whole && was.patterns == passes.patterns {
 		return was.part
 	}
 	part := *whole
 	part.Tools = nil
-	for _, tool := range whole.Tools {
-		if allows(tool.Name) {
-			part.Tools = append(part.Tools, tool)
+	for i := range whole.Tools {
+		if passes.allows(&whole.Tools[i]) {
+			part.Tools = append(part.Tools, whole.Tools[i])
 		}
 	}
-	m.cut[ref] = cutSlice{whole: whole, patterns: patterns, part: &part}
+	m.cut[ref] = cutSlice{whole: whole, patterns: passes.patterns, part: &part}
 	return &part
 }

@@ -213,7 +213,7 @@ func awaitingMessage(s *scope) string {
 	}
 	var names []string
 	for _, ref := range s.decision.Awaited[:min(most, len(s.decision.Awaited))] {
-		names = append(names, ref.String())
+		names = append(names, ref.String()+s.absence(ref))
 	}
 	switch rest := len(s.decision.Awaited) - most; {
 	case len(names) == 0:
@@ -223,4 +223,19 @@ func awaitingMessage(s *scope) string {
 			strings.Join(names, ", "), rest)
 	}
 	return "waiting for the first answer of " + strings.Join(names, ", ") + ", of which no tools are stored"
+}
+
+// absence says of a server that cannot answer why that is; "" for any other.
+func (s *scope) absence(ref catalog.Ref) string {
+	at := slices.IndexFunc(s.servers, func(v server) bool { return v.Ref == ref })
+	if at < 0 {
+		return ""
+	}
+	switch s.servers[at].State {
+	case v1alpha1.ServerNotFound:
+		return " (which is not declared)"
+	case v1alpha1.ServerNotPermitted:
+		return " (which may not be used from here)"
+	}
+	return ""
 }

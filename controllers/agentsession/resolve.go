@@ -16,6 +16,7 @@ import (
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
 	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -30,17 +31,13 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.chosen = selection.Resolve(world.World, s.before)
-	if world.err != nil {
-		return world.err
-	}
 	if s.chosen.Fault != nil && s.document != nil {
-		r.reexamine(s, world)
-	} else {
-		r.Wakes.follow(s.name, follows(&s.chosen))
+		s.chosen = selection.Remainder(world.World, s.before, given(s.document))
 	}
 	if world.err != nil {
 		return world.err
 	}
+	r.Wakes.follow(s.name, follows(&s.chosen))
 	for _, choice := range s.chosen.Choices {
 		s.servers = append(s.servers, r.observe(choice, s))
 	}
@@ -112,19 +109,13 @@ func follows(chosen *selection.Result) following {
 	return whom
 }
 
-// reexamine finds out which of the published servers may still be used, while it is not known which are chosen.
-func (r *Reconciler) reexamine(s *scope, world *lookup) {
-	var whom following
-	for i := range s.document.Slices {
-		ref := s.document.Slices[i].Ref
-		whom.names = append(whom.names, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
+// given are the servers whose tools agents have, by name and UID.
+func given(document *offer.Document) map[catalog.Ref]string {
+	servers := map[catalog.Ref]string{}
+	for i := range document.Slices {
+		servers[document.Slices[i].Ref] = document.Slices[i].UID
 	}
-	r.Wakes.follow(s.name, whom)
-	s.usable = map[catalog.Ref]bool{}
-	for i := range s.document.Slices {
-		slice := &s.document.Slices[i]
-		s.usable[slice.Ref] = world.StillUsable(s.name.Namespace, slice.Ref, slice.UID)
-	}
+	return servers
 }
 
 // observe gathers what is known of one server.

@@ -10,7 +10,6 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
-	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/conditions"
@@ -31,7 +30,6 @@ type scope struct {
 	stored  *storedCatalog
 	chosen  selection.Result
 	servers []server
-	usable  map[catalog.Ref]bool // under a fault: whether what is published of a server may stand
 
 	// startup sets these.
 	open     bool // the gate is open: what is published from now on is the whole catalog

@@ -198,18 +198,39 @@ func (s *scope) tellReady(count *tally) {
 	case len(count.required) > 0:
 		s.say.False(condition, v1alpha1.ReasonRequiredServerUnavailable,
 			"required and not to be used now: "+first(count.required)+"; status.servers says why")
-	case count.selected == 0:
-		s.say.True(condition, v1alpha1.ReasonNoServersSelected, "no MCPServer is selected: nothing is offered")
-	case count.usable == 0:
+	case count.selected > 0 && count.usable == 0:
 		s.say.False(condition, v1alpha1.ReasonNoServersAvailable,
 			"none of the selected servers can be used now; status.servers says why")
-	case count.usable < count.selected:
-		s.say.True(condition, v1alpha1.ReasonPartiallyAvailable,
-			"some of the selected servers cannot be used now; status.servers says which and why")
 	default:
-		s.say.True(condition, v1alpha1.ReasonAllServersAvailable, "every selected server can be used")
+		reason, message := s.available(count)
+		s.say.True(condition, reason, message)
 	}
 	s.progress(count)
+}
+
+// available says how many servers can be used.
+func (s *scope) available(count *tally) (reason, message string) {
+	switch {
+	case count.selected == 0 && len(s.servers) > 0:
+		return v1alpha1.ReasonNoServersSelected,
+			"every MCPServer that matches is left out: nothing is offered; status.servers says why"
+	case count.selected == 0:
+		return v1alpha1.ReasonNoServersSelected, "no MCPServer is selected: nothing is offered"
+	case count.usable < count.selected:
+		return v1alpha1.ReasonPartiallyAvailable,
+			"some of the selected servers cannot be used now; status.servers says which and why"
+	case s.deniesAll():
+		return v1alpha1.ReasonAllServersAvailable, "every selected server can be used, but spec.tools lets " +
+			"none of their tools through; it goes by exposed names, mcp_<server>_<tool>"
+	}
+	return v1alpha1.ReasonAllServersAvailable, "every selected server can be used"
+}
+
+// deniesAll tells whether there are tools, and the filters let none of them through.
+func (s *scope) deniesAll() bool {
+	return s.chosen.Patterns != "" && s.document.ToolCount() == 0 && slices.ContainsFunc(s.servers, func(v server) bool {
+		return v.standing.Stored != nil && len(v.standing.Stored.Tools) > 0
+	})
 }
 
 // progress sets Reconciling while Ready is not True: with retry when something failed and is tried again.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
@@ -185,6 +187,34 @@ func TestNamesAreListedUpToFive(t *testing.T) {
 }
 
 // A gate that holds says for whom, as long as it says anything.
+// What is unremarkable and still leaves an agent without tools is told.
+func TestWhyNothingIsOffered(t *testing.T) {
+	for name, c := range map[string]struct {
+		session *v1alpha1.AgentSession
+		server  *v1alpha1.MCPServer
+		want    string
+	}{
+		"nothing is declared": {agent().Obj(), nil, "no MCPServer is selected: nothing is offered"},
+		"all are left out": {agent().Obj(), declared("a").Disabled().Obj(),
+			"every MCPServer that matches is left out: nothing is offered; status.servers says why"},
+		"a filter by raw names": {agent().Allow("a_*").Obj(), declared("a").Obj(), "every selected server can be used, but " +
+			"spec.tools lets none of their tools through; it goes by exposed names, mcp_<server>_<tool>"},
+		"a filter that fits": {agent().Allow("mcp_a_*").Obj(), declared("a").Obj(), "every selected server can be used"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			objects := []client.Object{c.session}
+			if c.server != nil {
+				objects = append(objects, c.server)
+			}
+			w := newWorld(t, objects...)
+			w.up("a", "x")
+			w.pass()
+			w.advance(time.Minute)
+			w.Expect(meta.FindStatusCondition(w.get().Status.Conditions, v1alpha1.ConditionReady).Message).To(Equal(c.want))
+		})
+	}
+}
+
 func TestAwaitedServersAreNamed(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {
 		w := newWorld(t, agent().Obj())
@@ -203,5 +233,12 @@ func TestAwaitedServersAreNamed(t *testing.T) {
 		w.pass()
 		w.advance(time.Second)
 		w.Expect(message()).To(Equal("waiting for the first answer of agents/a, of which no tools are stored"))
+	})
+	inBubble(t, "with what keeps them from answering", func(t *testing.T) {
+		w := newWorld(t, agent().Ref("gone").ForeignRef("shared", "x").Obj())
+		w.pass()
+		w.advance(silence)
+		w.Expect(w.get().Status.Conditions[0].Message).To(Equal("waiting for the first answer of agents/gone (which is not " +
+			"declared), shared/x (which may not be used from here), of which no tools are stored"))
 	})
 }

@@ -99,6 +99,99 @@ func TestWithdrawalUnderAFault(t *testing.T) {
 	}
 }
 
+// What other declarations withdraw is withdrawn also while the object's own cannot be read, and comes back with it.
+func TestRevocationUnderAnOwnFault(t *testing.T) {
+	lead := func(w *world, change func(s *v1alpha1.AgentSession)) {
+		found := &v1alpha1.AgentSession{}
+		w.Expect(w.api.Get(w.t.Context(), client.ObjectKey{Namespace: testNamespace, Name: "lead"}, found)).To(Succeed())
+		change(found)
+		w.Expect(w.api.Update(w.t.Context(), found)).To(Succeed())
+	}
+	for name, c := range map[string]struct {
+		happens func(w *world)
+		want    string
+	}{
+		"its parent denies": {func(w *world) {
+			lead(w, func(s *v1alpha1.AgentSession) { s.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"*_y"}} })
+		}, "mcp_a_x mcp_b_z"},
+		"its parent has fewer servers": {func(w *world) {
+			lead(w, func(s *v1alpha1.AgentSession) {
+				s.Spec.Servers = &v1alpha1.ServerSelection{Refs: []v1alpha1.ServerReference{{Name: "b"}}}
+			})
+		}, "mcp_b_z"},
+		"its parent is switched off": {func(w *world) {
+			lead(w, func(s *v1alpha1.AgentSession) { s.Spec.MCP = v1alpha1.ToggleDisabled })
+		}, ""},
+		"its parent cannot be read either": {func(w *world) {
+			lead(w, func(s *v1alpha1.AgentSession) { s.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"["}} })
+		}, "mcp_a_x mcp_a_y mcp_b_z"},
+		"a server denies": {func(w *world) {
+			w.change("a", func(s *v1alpha1.MCPServer) { s.Spec.Tools = &v1alpha1.Tools{Deny: []string{"y"}} })
+		}, "mcp_a_x mcp_b_z"},
+		"a server offers more": {func(w *world) { w.up("a", "x", "y", "z") }, "mcp_a_x mcp_a_y mcp_b_z"},
+		"a server offers less": {func(w *world) { w.up("a", "x") }, "mcp_a_x mcp_a_y mcp_b_z"},
+		"a server refuses": {func(w *world) {
+			w.refuse("a", "x", "y")
+			w.pass()
+			w.Expect(w.offers()).To(Equal("mcp_a_x mcp_a_y mcp_b_z"))
+			w.advance(gate.WithdrawAfter)
+		}, "mcp_b_z a: AuthenticationFailed"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			w := newWorld(t, agent().Parent("lead").Obj(), builder.AgentSession("lead").Namespace(testNamespace).Obj(),
+				declared("a").Obj(), declared("b").Obj())
+			w.up("a", "x", "y")
+			w.up("b", "z")
+			w.pass()
+			w.edit(faults["a mistake"])
+			w.pass()
+			w.Expect(w.servers()).To(Equal("a Connected 2, b Connected 1"), "what they have is told under a fault, too")
+			c.happens(w)
+			w.pass()
+			w.Expect(w.offers()).To(Equal(c.want))
+			w.Expect(w.ready()).To(Equal("False DiscoveryFailed"))
+		})
+	}
+}
+
+// While nothing is stored of a server under its present configuration, agents keep what they have of it, but for what
+// its declaration withholds.
+func TestServerWithholdsWhileNothingIsStored(t *testing.T) {
+	for name, c := range map[string]struct {
+		tools *v1alpha1.Tools
+		want  string
+	}{
+		"nothing":                  {nil, "mcp_a_x mcp_a_y"},
+		"denied":                   {&v1alpha1.Tools{Deny: []string{"y"}}, "mcp_a_x"},
+		"not allowed":              {&v1alpha1.Tools{Allow: []string{"y"}}, "mcp_a_y"},
+		"not to be read":           {&v1alpha1.Tools{Deny: []string{"["}}, "mcp_a_x mcp_a_y"},
+		"strict without approval":  {&v1alpha1.Tools{Pin: v1alpha1.PinStrict}, ""},
+		"strict, and approved":     {&v1alpha1.Tools{Pin: v1alpha1.PinStrict, ApprovedDigest: "sha256:1"}, "mcp_a_x mcp_a_y"},
+		"what is used first":       {&v1alpha1.Tools{Pin: v1alpha1.PinTrustOnFirstUse}, "mcp_a_x mcp_a_y"},
+		"denied, by exposed names": {&v1alpha1.Tools{Deny: []string{"mcp_a_y"}}, "mcp_a_x mcp_a_y"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			w := newWorld(t, agent().Obj(), declared("a").Obj())
+			w.up("a", "x", "y")
+			w.pass()
+			w.change("a", func(s *v1alpha1.MCPServer) { s.Spec.Tools = c.tools })
+			w.shelf.Put("uid-a", shelf.Item{Generation: 2, ConfigHash: "other"})
+			w.pass()
+			w.Expect(w.offers()).To(Equal(c.want))
+			w.pass()
+			writes := 1
+			if c.want != "mcp_a_x mcp_a_y" {
+				writes = 2
+			}
+			w.Expect(w.stores).To(Equal(writes))
+			w.upAs("a", 2, "x", "y")
+			w.pass()
+			w.advance(time.Minute)
+			w.Expect(w.offers()).To(Equal("mcp_a_x mcp_a_y"), "what the shelf has was judged")
+		})
+	}
+}
+
 // Under a fault, a server that cannot be read is not taken for one that is gone.
 func TestWithdrawalWaitsForAnAnswer(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {

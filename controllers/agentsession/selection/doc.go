@@ -7,5 +7,7 @@
 // of another namespace that does not permit its use is the same, to the letter, whether or not it exists. A subagent
 // never gets a server, or a tool, that its parent does not get.
 //
+// While a fault keeps it from being known what a session is to be given, Remainder says what it may keep.
+//
 // Trade-off. A chain of parents is resolved anew for each child: it is short, and nothing has to be kept in step.
 package selection

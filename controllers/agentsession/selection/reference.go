@@ -38,13 +38,6 @@ func refer(world *World, namespace string, reference v1alpha1.ServerReference) C
 	return choice
 }
 
-// StillUsable tells whether the server that had this name and UID is declared, enabled, and may be used from a
-// namespace, whatever is wrong with the declarations of those who use it.
-func (w *World) StillUsable(namespace string, ref catalog.Ref, uid string) bool {
-	server := refer(w, namespace, v1alpha1.ServerReference{Namespace: ref.Namespace, Name: ref.Name}).Server
-	return server != nil && string(server.UID) == uid && !server.Spec.Disabled
-}
-
 // permits tells whether a server may be used from another namespace, which has these labels.
 func permits(server *v1alpha1.MCPServer, namespace labels.Set) bool {
 	switch server.Spec.NamespacesFrom() {

@@ -99,26 +99,26 @@ func Resolve(world *World, session *v1alpha1.AgentSession) Result {
 	return result
 }
 
-// lineageOf returns the session and its parents, the oldest first.
-func lineageOf(world *World, session *v1alpha1.AgentSession) ([]*v1alpha1.AgentSession, *Fault) {
-	lineage := []*v1alpha1.AgentSession{session}
+// lineageOf returns the session and its parents, the oldest first; with a fault, those that are known.
+func lineageOf(world *World, session *v1alpha1.AgentSession) (lineage []*v1alpha1.AgentSession, fault *Fault) {
+	defer func() { slices.Reverse(lineage) }()
+	lineage = append(lineage, session)
 	for youngest := session; youngest.Spec.ParentRef != nil; {
 		name := youngest.Spec.ParentRef.Name
 		if slices.ContainsFunc(lineage, func(s *v1alpha1.AgentSession) bool { return s.Name == name }) {
-			return nil, &Fault{Reason: v1alpha1.ReasonParentCycle, Final: true, Message: fmt.Sprintf(
+			return lineage, &Fault{Reason: v1alpha1.ReasonParentCycle, Final: true, Message: fmt.Sprintf(
 				"spec.parentRef of AgentSession %q leads back to %q; one of them must have another parent or none",
 				youngest.Name, name)}
 		}
 		parent := world.Session(name)
 		if parent == nil {
-			return nil, &Fault{Reason: v1alpha1.ReasonParentNotFound, Message: fmt.Sprintf(
+			return lineage, &Fault{Reason: v1alpha1.ReasonParentNotFound, Message: fmt.Sprintf(
 				"AgentSession %q, the parent of %q, does not exist; create it, or correct spec.parentRef",
 				name, youngest.Name)}
 		}
 		lineage = append(lineage, parent)
 		youngest = parent
 	}
-	slices.Reverse(lineage)
 	return lineage, nil
 }
 

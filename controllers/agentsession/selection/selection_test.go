@@ -8,9 +8,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
+	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/test/builder"
 )
 
@@ -71,6 +73,73 @@ func told(result selection.Result) []string {
 		out = append(out, text)
 	}
 	return out
+}
+
+// What cannot be read limits nothing, and what can is never gone beyond.
+func TestRemainder(t *testing.T) {
+	given := map[catalog.Ref]string{}
+	for _, name := range []string{"blue", "gone", "off", "red", "renewed"} {
+		given[catalog.Ref{Namespace: "agents", Name: name}] = "uid-" + name
+	}
+	given[catalog.Ref{Namespace: "shared", Name: "open"}] = "uid-open"
+	given[catalog.Ref{Namespace: "shared", Name: "shut"}] = "uid-shut"
+	is := func(name string) *builder.MCPServerBuilder { return declared(name).UID(types.UID("uid-" + name)) }
+	servers := []*v1alpha1.MCPServer{
+		is("blue").Label("colour", "blue").Obj(), is("new").Obj(), is("off").Disabled().Obj(),
+		is("red").Label("colour", "red").Obj(), is("renewed").UID("uid-2").Obj(),
+	}
+	open := is("open").Namespace("shared").Mutate(func(s *v1alpha1.MCPServer) {
+		s.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+	}).Obj()
+	shut := is("shut").Namespace("shared").Obj()
+	all := []string{"agents/blue", "agents/red", "shared/open"}
+	for name, c := range map[string]struct {
+		session *builder.AgentSessionBuilder
+		others  []*v1alpha1.AgentSession
+		reason  string
+		want    []string
+		denied  string // by the filters that could be read
+	}{
+		"own globs": {session: agent("coder").Deny("["), reason: "InvalidSelector", want: all},
+		"own selection, while its globs are bad": {
+			session: agent("coder").Deny("[").Select("colour", "red"), reason: "InvalidSelector", want: []string{"agents/red"},
+		},
+		"no parent": {session: agent("coder").Parent("lead").Deny("x*"), reason: "ParentNotFound", want: all, denied: "xy"},
+		"a cycle": {
+			session: agent("coder").Parent("lead"), reason: "ParentCycle", want: []string{"agents/blue"}, denied: "xy",
+			others: []*v1alpha1.AgentSession{agent("lead").Parent("coder").Ref("blue").Deny("x*").Obj()},
+		},
+		"a grandparent that is missing": {
+			session: agent("coder").Parent("lead"), reason: "ParentNotFound", want: []string{"agents/red"},
+			others: []*v1alpha1.AgentSession{agent("lead").Parent("boss").Ref("red").Obj()},
+		},
+		"a parent's globs": {
+			session: agent("coder").Parent("lead").Deny("x*"), reason: "InvalidSelector", want: all, denied: "xy",
+			others: []*v1alpha1.AgentSession{agent("lead").Allow("[").Obj()},
+		},
+		"a parent that is switched off": {
+			session: agent("coder").Parent("lead").Deny("["), reason: "InvalidSelector",
+			others: []*v1alpha1.AgentSession{agent("lead").MCPDisabled().Obj()},
+		},
+		"a parent's other namespace": {
+			session: agent("coder").Parent("lead").Deny("["), reason: "InvalidSelector", want: []string{"shared/open"},
+			others: []*v1alpha1.AgentSession{agent("lead").ForeignRef("shared", "open").ForeignRef("shared", "shut").Obj()},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := withSessions(withForeign(world(servers...), open, shut), append(c.others, c.session.Obj())...)
+			result := selection.Remainder(w, c.session.Obj(), given)
+			if result.Fault == nil || result.Fault.Reason != c.reason {
+				t.Errorf("fault is %v, want %s", result.Fault, c.reason)
+			}
+			if got := told(result); !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+			if !result.Allows("y") || c.denied != "" && result.Allows(c.denied) {
+				t.Errorf("filters are %v; want %q denied, and y not", result.Filters, c.denied)
+			}
+		})
+	}
 }
 
 func TestChoosing(t *testing.T) {

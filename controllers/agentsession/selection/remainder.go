@@ -1,0 +1,48 @@
+package selection
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/catalog"
+)
+
+// Remainder says what may stand of what a session was given, servers by name and UID, while Resolve finds a fault: its
+// Choices are those that every declaration which can be read still allows, its Filters are those that can be read.
+// Nothing is added, since what cannot be read may forbid it.
+func Remainder(world *World, session *v1alpha1.AgentSession, given map[catalog.Ref]string) Result {
+	lineage, fault := lineageOf(world, session)
+	if fault == nil {
+		fault = Resolve(world, session).Fault
+	}
+	result := Result{Fault: fault}
+	for ref, uid := range given {
+		reference := v1alpha1.ServerReference{Namespace: ref.Namespace, Name: ref.Name}
+		choice := refer(world, session.Namespace, reference)
+		if choice.Server != nil && string(choice.Server.UID) == uid {
+			result.Choices = append(result.Choices, choice)
+		}
+	}
+	slices.SortFunc(result.Choices, func(a, b Choice) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for _, member := range lineage {
+		result.narrow(world, member)
+	}
+	return result
+}
+
+// narrow leaves what one session of a lineage allows, looked at alone.
+func (r *Result) narrow(world *World, member *v1alpha1.AgentSession) {
+	_ = r.readFilters(member, r) // globs that cannot be read are the fault, and limit nothing
+	chosen, fault := choose(world, member, nil)
+	limits := member.Spec.Servers != nil && fault == nil
+	r.Choices = slices.DeleteFunc(r.Choices, func(choice Choice) bool {
+		if limits && chosen[choice.Ref].Server == nil {
+			return true
+		}
+		r.leaveOut(&choice, member)
+		return !member.Spec.Enabled() || choice.State != ""
+	})
+}
