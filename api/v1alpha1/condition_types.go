@@ -255,7 +255,8 @@ const (
 const (
 	// ReasonToolsChanged signals that tools differ from the approved ones.
 	ReasonToolsChanged = "ToolsChanged"
-	// ReasonAwaitingApproval signals that pinning is Strict and nothing was approved yet.
+	// ReasonAwaitingApproval signals that pinning is Strict and nothing was approved yet, or that the first list is not
+	// the one that spec.tools.approvedDigest names.
 	ReasonAwaitingApproval = "AwaitingApproval"
 	// ReasonBaselineLost signals that the record of what was approved is missing or was altered.
 	ReasonBaselineLost = "BaselineLost"

@@ -134,7 +134,8 @@ type PinPolicy string
 const (
 	// PinNone: changed tools are offered as they are.
 	PinNone PinPolicy = "None"
-	// PinTrustOnFirstUse: the first published list that has tools is approved; changed tools are withheld until approved.
+	// PinTrustOnFirstUse: the first published list that has tools is approved, unless approvedDigest names another one;
+	// changed tools are withheld until approved.
 	PinTrustOnFirstUse PinPolicy = "TrustOnFirstUse"
 	// PinStrict: nothing is offered before it was approved.
 	PinStrict PinPolicy = "Strict"
@@ -173,7 +174,8 @@ type Tools struct {
 	// +optional
 	Pin PinPolicy `json:"pin,omitempty"`
 
-	// approvedDigest is the status.catalog.digest of the tools that are approved.
+	// approvedDigest is the status.catalog.digest of the tools that are approved. Where it is given before the first list,
+	// no other list is trusted on first use.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128

@@ -93,6 +93,32 @@ func TestPinTrustOnFirstUse(t *testing.T) {
 	})
 }
 
+// A manifest that names what is approved is trusted at first use in that alone: whoever answers first in the server's
+// place approves nothing.
+func TestPinTrustOnFirstUseOfWhatTheManifestApproves(t *testing.T) {
+	approved := catalog.Parse(lists("a").Listing.Tools).Digest
+	w := newWorld(t, declared().Pin(v1alpha1.PinTrustOnFirstUse).Obj())
+	w.pin(v1alpha1.PinTrustOnFirstUse, string(approved))
+	w.settle(lists("a=evil"))
+	w.Expect(w.offered()).To(BeEmpty())
+	w.Expect(w.drift()).To(Equal(v1alpha1.ReasonAwaitingApproval))
+	w.Expect(message(w.get(), v1alpha1.ConditionToolsDrifted)).To(HavePrefix("what the server lists was not approved"))
+	w.Expect(w.catalog().Data).NotTo(HaveKey(catalog.ApprovedKey))
+	w.Expect(w.get().Status.Catalog.PinnedDigest).To(BeEmpty())
+
+	w.restart()
+	w.settle(lists("a"))
+	w.Expect(w.offered()).To(Equal("a"))
+	w.Expect(w.drift()).To(BeEmpty())
+	w.Expect(w.approvedDigest()).To(Equal(string(approved)))
+	w.Expect(w.get().Status.Catalog.PinnedDigest).To(Equal(string(approved)))
+
+	w.restart() // whose writes are drawn from another bucket
+	w.settle(lists("a=evil"))
+	w.Expect(w.offered()).To(BeEmpty())
+	w.Expect(w.drift()).To(Equal(v1alpha1.ReasonToolsChanged))
+}
+
 // Nothing is offered before somebody approved it.
 func TestPinStrict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

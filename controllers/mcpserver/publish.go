@@ -244,7 +244,8 @@ func tellDrift(s *scope, verdict *catalog.Verdict) {
 		s.say.True(condition, v1alpha1.ReasonToolsChanged, "withheld, because not as approved: "+
 			driftedNames(verdict.Drifted)+approve)
 	case catalog.AwaitingApproval:
-		s.say.True(condition, v1alpha1.ReasonAwaitingApproval, "no tools were approved yet, so that none are offered"+approve)
+		s.say.True(condition, v1alpha1.ReasonAwaitingApproval, "what the server lists was not approved, so that no tools "+
+			"are offered"+approve)
 	case catalog.BaselineLost:
 		s.say.True(condition, v1alpha1.ReasonBaselineLost, "the record of what was approved is missing or was altered, "+
 			"so that no tools are offered"+approve)

@@ -89,9 +89,10 @@ func DecodeBaseline(data map[string]string, binaryData map[string][]byte) (Basel
 
 // Pin says what of a server's tools is approved.
 type Pin struct {
-	// Strict: nothing is approved before somebody did it. Otherwise the first list that has tools is.
+	// Strict: nothing is approved before somebody did it. Otherwise the first list that has tools is, unless Approved
+	// names another one.
 	Strict bool
-	// Approved names the set that somebody approved; empty: nobody did.
+	// Approved names the set that somebody approved, which may be before it was ever listed; empty: nobody did.
 	Approved Digest
 	// Recorded is the digest of the baseline that was stored last; empty: none was. It is kept apart from the baseline
 	// itself, so that who can alter the one does not thereby approve anything.
@@ -104,7 +105,7 @@ type Withholding string
 // The reasons to withhold tools.
 const (
 	ToolsChanged     Withholding = "ToolsChanged"     // some are not as they were approved
-	AwaitingApproval Withholding = "AwaitingApproval" // nothing was approved yet
+	AwaitingApproval Withholding = "AwaitingApproval" // nothing was approved yet, or something that was never listed
 	BaselineLost     Withholding = "BaselineLost"     // what was approved is not known any more, or was altered
 )
 
@@ -123,7 +124,7 @@ type Verdict struct {
 
 // Judge decides what of current may be offered, given the baseline as it was found; nil when there was none.
 func (p Pin) Judge(found *Baseline, current Catalog) Verdict {
-	if p.trustedNothing(found) {
+	if p.trustedNothing(found) || p.unproven(found) {
 		found, p.Recorded = nil, ""
 	}
 	switch {
@@ -132,7 +133,7 @@ func (p Pin) Judge(found *Baseline, current Catalog) Verdict {
 		found = &approved
 	case p.lost(found):
 		return Verdict{Baseline: found, Recorded: p.Recorded, Offered: none(current), Withheld: BaselineLost}
-	case found == nil && p.Strict:
+	case found == nil && p.byHand():
 		return Verdict{Offered: none(current), Withheld: AwaitingApproval}
 	case found == nil && len(current.Tools) == 0:
 		return Verdict{Offered: current} // there is nothing yet to trust: a server may list its tools late
@@ -152,10 +153,19 @@ func (p Pin) Judge(found *Baseline, current Catalog) Verdict {
 // trustedNothing tells whether what was recorded is a first list without tools, which nobody approved: it does not make
 // drift of the tools that come after it.
 func (p Pin) trustedNothing(found *Baseline) bool {
-	if p.Strict || p.Approved != "" || p.Recorded != "" && p.Recorded != New(nil).Digest {
+	if p.byHand() || p.Recorded != "" && p.Recorded != New(nil).Digest {
 		return false
 	}
 	return found == nil || len(found.Tools()) == 0
+}
+
+// byHand tells whether it takes a person to approve the first tools: who names a set of them trusts no other.
+func (p Pin) byHand() bool { return p.Strict || p.Approved != "" }
+
+// unproven tells whether a baseline was found that only a person can have approved, of which neither the record nor the
+// declaration knows.
+func (p Pin) unproven(found *Baseline) bool {
+	return p.byHand() && p.Recorded == "" && found != nil && found.Digest() != p.Approved
 }
 
 // lost tells whether the baseline is not the one that was recorded, nor one that was approved since.

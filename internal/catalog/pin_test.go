@@ -95,6 +95,38 @@ func TestPinJudges(t *testing.T) {
 		"first use is trusted": {
 			current: first, offered: []string{"a", "b"}, recorded: first.Digest, baseline: &approvedFirst,
 		},
+		"first use of what was approved before it was listed is trusted": {
+			pin: catalog.Pin{Approved: first.Digest}, current: first,
+			offered: []string{"a", "b"}, recorded: first.Digest, baseline: &approvedFirst,
+		},
+		"first use of another list than the approved one is not trusted": {
+			pin: catalog.Pin{Approved: first.Digest}, current: changed, withheld: catalog.AwaitingApproval,
+		},
+		"nor is a part of the approved list, of which the definitions are not known": {
+			pin: catalog.Pin{Approved: first.Digest}, current: fewer, withheld: catalog.AwaitingApproval,
+		},
+		"nor is a first list that has tools where none were approved": {
+			pin: catalog.Pin{Approved: nothing.Digest}, current: first, withheld: catalog.AwaitingApproval,
+		},
+		"a first list without tools where others were approved": {
+			pin: catalog.Pin{Approved: first.Digest}, current: nothing, withheld: catalog.AwaitingApproval,
+		},
+		"that there are no tools may be approved before the first list": {
+			pin: catalog.Pin{Approved: nothing.Digest}, current: nothing,
+			recorded: nothing.Digest, baseline: &approvedNothing,
+		},
+		"a baseline that nobody recorded is not the approved one": {
+			pin: catalog.Pin{Approved: first.Digest}, found: &approvedChanged, current: changed,
+			withheld: catalog.AwaitingApproval,
+		},
+		"a baseline that was stored and not yet recorded is the approved one": {
+			pin: catalog.Pin{Approved: first.Digest}, found: &approvedFirst, current: changed,
+			offered: []string{"a"}, withheld: catalog.ToolsChanged, recorded: first.Digest, baseline: &approvedFirst,
+		},
+		"a first use that was stored and not yet recorded": {
+			found: &approvedFirst, current: changed,
+			offered: []string{"a"}, withheld: catalog.ToolsChanged, recorded: first.Digest, baseline: &approvedFirst,
+		},
 		"a first list without tools is nothing to trust": {current: nothing},
 		"what comes after a first list without tools is the first use": {
 			found: &approvedNothing, pin: catalog.Pin{Recorded: nothing.Digest}, current: first,
@@ -154,6 +186,12 @@ func TestPinJudges(t *testing.T) {
 		},
 		"strict: nothing before the first approval": {
 			pin: catalog.Pin{Strict: true}, current: first, withheld: catalog.AwaitingApproval,
+		},
+		"strict: a baseline that nobody recorded approves nothing": {
+			pin: catalog.Pin{Strict: true}, found: &approvedFirst, current: first, withheld: catalog.AwaitingApproval,
+		},
+		"strict: an approval of another list": {
+			pin: catalog.Pin{Strict: true, Approved: fewer.Digest}, current: first, withheld: catalog.AwaitingApproval,
 		},
 		"strict: a first list without tools awaits approval as any other": {
 			pin: catalog.Pin{Strict: true}, current: nothing, withheld: catalog.AwaitingApproval,

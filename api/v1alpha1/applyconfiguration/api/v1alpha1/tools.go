@@ -22,7 +22,8 @@ type ToolsApplyConfiguration struct {
 	RefreshInterval *v1.Duration `json:"refreshInterval,omitempty"`
 	// pin says what happens when the server changes its tools: None, TrustOnFirstUse or Strict. Absent means None.
 	Pin *apiv1alpha1.PinPolicy `json:"pin,omitempty"`
-	// approvedDigest is the status.catalog.digest of the tools that are approved.
+	// approvedDigest is the status.catalog.digest of the tools that are approved. Where it is given before the first list,
+	// no other list is trusted on first use.
 	ApprovedDigest *string `json:"approvedDigest,omitempty"`
 }
 
