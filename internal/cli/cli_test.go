@@ -14,6 +14,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/spf13/pflag"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -239,6 +240,24 @@ func TestReconnectWithoutAnOutcome(t *testing.T) {
 	g.Expect(out.String()).To(HavePrefix("MCPServer github in namespace agents is not ready; it is being worked on " +
 		"(ConnectFailed).\n  Because   connection was refused\n"))
 	g.Expect(out.String()).To(HaveSuffix("try at once: kubectl mooring reconnect github -n agents\n"))
+}
+
+// Without a manager there is nothing to wait for: the request is made, and that it stands is told at once.
+func TestReconnectWithoutAManager(t *testing.T) {
+	g := NewWithT(t)
+	s := server("github", "agents", "True Ready", time.Minute, v1alpha1.SessionConnected, -1)
+	c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(&s).
+		WithIndex(&coordinationv1.Lease{}, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).
+		Build()
+	cmd, _, err := newRoot("mooring").Find([]string{"reconnect"})
+	g.Expect(err).NotTo(HaveOccurred())
+	cmd.SetContext(t.Context())
+	at := &subject.Subject{WithWatch: c, ObjectKey: client.ObjectKeyFromObject(&s), Kind: subject.Server, Cmd: cmd}
+	g.Expect(reconnect(t.Context(), at, &s)).To(MatchError(HavePrefix("no manager is running (none holds a Lease in " +
+		"this cluster); the request stands, and is acted on once one runs: `mooring run` runs one here, ")))
+	asked, err := at.Server()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(asked.Annotations).To(HaveKey(v1alpha1.AnnotationReconnect))
 }
 
 // What a reconnect does not look at anew is not told as if it had.

@@ -3,7 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
-	"time"
+
+	"github.com/mooring-dev/mooring/internal/cli/await"
 )
 
 // progress tells a person on standard error what is being waited for.
@@ -13,12 +14,7 @@ func newProgress(out io.Writer) *progress { return &progress{out: out} }
 
 // step says that something begins; the returned function says that it ended, and how long it took.
 func (p *progress) step(format string, arguments ...any) func() {
-	text := fmt.Sprintf(format, arguments...)
-	_, _ = fmt.Fprintf(p.out, "%s ...\n", text)
-	began := time.Now()
-	return func() {
-		_, _ = fmt.Fprintf(p.out, "%s: done in %s\n", text, time.Since(began).Round(100*time.Millisecond))
-	}
+	return await.Step(p.out, fmt.Sprintf(format, arguments...))
 }
 
 // note prints one line.

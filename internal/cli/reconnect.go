@@ -46,13 +46,13 @@ func newReconnect() *cobra.Command {
 		},
 	}
 	flags.Register(cmd.Flags())
-	cmd.Flags().DurationVar(&timeout, "timeout", 90*time.Second, "how long to wait for the outcome")
+	usage.Timeout(cmd.Flags(), &timeout, 90*time.Second)
 	return cmd
 }
 
 // reconnect sets the annotation and waits until the manager has echoed it, which it does when an attempt has ended.
+// Where no manager runs, there is nothing to wait for.
 func reconnect(ctx context.Context, at *subject.Subject, server *v1alpha1.MCPServer) error {
-	at.Note(explain.Unheeded)
 	before := server.DeepCopy()
 	value := time.Now().UTC().Format(time.RFC3339Nano)
 	if server.Annotations == nil {
@@ -62,7 +62,10 @@ func reconnect(ctx context.Context, at *subject.Subject, server *v1alpha1.MCPSer
 	if err := at.Patch(ctx, server, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("annotation: %w", err)
 	}
-	done := newProgress(at.Cmd.ErrOrStderr()).step("reconnecting %s", server.Name)
+	if err := at.View(ctx).Unheeded(); err != nil {
+		return err
+	}
+	done := await.Step(at.Cmd.ErrOrStderr(), "reconnecting "+server.Name)
 	after, err := await.For(ctx, at, &v1alpha1.MCPServerList{}, server,
 		func(s *v1alpha1.MCPServer) bool { return s.Status.LastHandledReconnectAt == value })
 	if err != nil {

@@ -285,10 +285,9 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// The manager echoes the annotation; what is offered then is told.
-func TestReloadWaitsForTheEcho(t *testing.T) {
-	g := NewWithT(t)
-	object := builder.AgentSession("coder").Namespace("agents").Obj()
+// echoing is a cluster in which the manager echoes a reload as soon as somebody watches for it, with this status.
+func echoing(t *testing.T, object *v1alpha1.AgentSession, status *v1alpha1.AgentSessionStatus) cluster {
+	t.Helper()
 	c := with(t, object)
 	c.WithWatch = interceptor.NewClient(c.WithWatch, interceptor.Funcs{
 		Watch: func(
@@ -302,17 +301,78 @@ func TestReloadWaitsForTheEcho(t *testing.T) {
 			if err := c.Get(ctx, client.ObjectKeyFromObject(object), echoed); err != nil {
 				return nil, err
 			}
+			status.DeepCopyInto(&echoed.Status)
 			echoed.Status.LastHandledReloadAt = echoed.Annotations[v1alpha1.AnnotationReload]
-			echoed.Status.Summary = "3/4"
-			echoed.Status.Catalog = &v1alpha1.SessionCatalogStatus{ToolCount: ptr.To[int32](7), Revision: "0123456789ab"}
 			return watcher, c.Status().Update(ctx, echoed)
 		},
 	})
-	out, err := execute(t, agents.Reload(c), "coder")
+	return c
+}
+
+// The manager echoes the annotation; what is offered then is told.
+func TestReloadWaitsForTheEcho(t *testing.T) {
+	g := NewWithT(t)
+	c := echoing(t, builder.AgentSession("coder").Namespace("agents").Obj(), &v1alpha1.AgentSessionStatus{
+		Summary: "3/4",
+		Catalog: &v1alpha1.SessionCatalogStatus{ToolCount: ptr.To[int32](7), Revision: "0123456789ab"},
+		Conditions: []metav1.Condition{{
+			Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonPartiallyAvailable,
+		}},
+	})
+	out, errOut, err := executeAs(t, "mooring", agents.Reload(c), "coder")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(out).To(Equal("coder: 7 tools of 3/4 servers, revision 0123456789ab\n"))
+	g.Expect(errOut).To(MatchRegexp(`^reloading coder \.\.\.\nreloading coder: done in \d+(\.\d)?m?s\n$`))
 	_, err = execute(t, agents.Reload(c), "none")
 	g.Expect(err).To(MatchError("no AgentSession \"none\" in namespace \"agents\"; `mooring get sessions -A` lists all"))
+}
+
+// A reload that was acted on, and after which the agent lacks what was declared, has not succeeded.
+func TestReloadOfWhatIsNotReady(t *testing.T) {
+	g := NewWithT(t)
+	status := &v1alpha1.AgentSessionStatus{
+		Summary: "0/1", Conditions: notReady("PublishFailed", "ConfigMap was refused; change the quota"),
+	}
+	c := echoing(t, builder.AgentSession("coder").Namespace("agents").Obj(), status)
+	out, errOut, err := executeAs(t, "mooring", agents.Reload(c), "coder")
+	g.Expect(err).To(MatchError("the agent session is not ready"))
+	g.Expect(errOut).To(ContainSubstring("reloading coder: done in "))
+	since := status.Conditions[0].LastTransitionTime.UTC().Format(time.DateTime)
+	g.Expect(out).To(Equal(`AgentSession coder in namespace agents is not ready; it is being worked on (PublishFailed).
+  Because   ConfigMap was refused
+  Not ready since ` + since + ` UTC (20m ago)
+  Servers   0/1 can be used
+  Next      the catalog is written again every 60s
+  Tools     none are published
+  You can   change the quota
+`))
+}
+
+// Without a manager there is nothing to wait for: the request is made, and that it stands is told at once.
+func TestReloadWithoutAManager(t *testing.T) {
+	g := NewWithT(t)
+	c := with(t, builder.AgentSession("coder").Namespace("agents").Obj())
+	stopped(&c)
+	out, errOut, err := executeAs(t, "mooring", agents.Reload(c), "coder")
+	g.Expect(err).To(MatchError(MatchRegexp("^no manager has been running since .* UTC \\(60m ago\\); the request " +
+		"stands, and is acted on once one runs: `mooring run` runs one here, ")))
+	g.Expect(out + errOut).To(BeEmpty())
+	asked := &v1alpha1.AgentSession{}
+	g.Expect(c.Get(t.Context(), client.ObjectKey{Namespace: "agents", Name: "coder"}, asked)).To(Succeed())
+	g.Expect(asked.Annotations).To(HaveKey(v1alpha1.AnnotationReload))
+}
+
+// stopped has the cluster tell that a manager ran until an hour ago.
+func stopped(c *cluster) {
+	until := metav1.NewMicroTime(time.Now().Add(-time.Hour))
+	c.WithWatch = interceptor.NewClient(c.WithWatch, interceptor.Funcs{
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+			list.(*coordinationv1.LeaseList).Items = []coordinationv1.Lease{{
+				ObjectMeta: metav1.ObjectMeta{Name: presence.Elected}, Spec: coordinationv1.LeaseSpec{RenewTime: &until},
+			}}
+			return nil
+		},
+	})
 }
 
 // While nothing comes of it, what is known of the session is told, and the request stands.
@@ -358,15 +418,7 @@ func TestReloadOfWhatIsDeleted(t *testing.T) {
 func TestWithoutAManager(t *testing.T) {
 	g := NewWithT(t)
 	c := with(t, server(t, catalog.ServerDocument{Catalog: parsed(search)})...)
-	stopped := metav1.NewMicroTime(time.Now().Add(-time.Hour))
-	c.WithWatch = interceptor.NewClient(c.WithWatch, interceptor.Funcs{
-		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
-			list.(*coordinationv1.LeaseList).Items = []coordinationv1.Lease{{
-				ObjectMeta: metav1.ObjectMeta{Name: presence.Elected}, Spec: coordinationv1.LeaseSpec{RenewTime: &stopped},
-			}}
-			return nil
-		},
-	})
+	stopped(&c)
 	out, errOut, err := executeAs(t, "mooring", agents.Tools(c), "github", "-o", "json")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(json.Valid([]byte(out))).To(BeTrue())

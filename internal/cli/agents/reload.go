@@ -2,10 +2,13 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -17,7 +20,7 @@ import (
 
 // Reload returns the command "reload".
 func Reload(cluster subject.Cluster) *cobra.Command {
-	timeout := 2 * time.Minute
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "reload SESSION",
 		Short: "Have an agent session's servers listed anew and its catalog published again",
@@ -33,11 +36,12 @@ func Reload(cluster subject.Cluster) *cobra.Command {
 		},
 	}
 	cluster.Register(cmd.Flags())
-	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long to wait for the outcome")
+	usage.Timeout(cmd.Flags(), &timeout, 2*time.Minute)
 	return cmd
 }
 
-// reload sets the annotation and waits until it is echoed in status.
+// reload sets the annotation and waits until it is echoed in status. Where no manager runs, there is nothing to wait
+// for.
 func (p place) reload(ctx context.Context) error {
 	session, err := p.Session()
 	if err != nil {
@@ -46,7 +50,6 @@ func (p place) reload(ctx context.Context) error {
 	if session == nil {
 		return p.None()
 	}
-	p.Note(explain.Unheeded)
 	before := session.DeepCopy()
 	value := time.Now().UTC().Format(time.RFC3339Nano)
 	if session.Annotations == nil {
@@ -56,7 +59,10 @@ func (p place) reload(ctx context.Context) error {
 	if err := p.Patch(ctx, session, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("annotation: %w", err)
 	}
-	_, _ = fmt.Fprintf(p.Cmd.ErrOrStderr(), "reloading %s ...\n", p.Name)
+	if err := p.View(ctx).Unheeded(); err != nil {
+		return err
+	}
+	done := await.Step(p.Cmd.ErrOrStderr(), "reloading "+p.Name)
 	after, err := await.For(ctx, p.WithWatch, &v1alpha1.AgentSessionList{}, session,
 		func(s *v1alpha1.AgentSession) bool { return s.Status.LastHandledReloadAt == value })
 	if err != nil {
@@ -66,17 +72,24 @@ func (p place) reload(ctx context.Context) error {
 		}
 		return outcome
 	}
-	return p.tell(after)
+	done()
+	return p.tell(ctx, after)
 }
 
-// tell prints what agents are offered now.
-func (p place) tell(session *v1alpha1.AgentSession) error {
+// errNotReady is the outcome of a reload after which the agent does not have what was declared for it.
+var errNotReady = errors.New("the agent session is not ready")
+
+// tell prints what agents are offered now, or why the session is not ready.
+func (p place) tell(ctx context.Context, session *v1alpha1.AgentSession) error {
+	if !meta.IsStatusConditionTrue(session.Status.Conditions, v1alpha1.ConditionReady) {
+		if _, err := fmt.Fprint(p.Cmd.OutOrStdout(), explain.Agent(session, p.View(ctx))); err != nil {
+			return err
+		}
+		return errNotReady
+	}
 	tools, revision := int32(0), "none"
 	if catalog := session.Status.Catalog; catalog != nil {
-		if catalog.ToolCount != nil {
-			tools = *catalog.ToolCount
-		}
-		revision = catalog.Revision
+		tools, revision = ptr.Deref(catalog.ToolCount, 0), catalog.Revision
 	}
 	_, err := fmt.Fprintf(p.Cmd.OutOrStdout(), "%s: %d tools of %s servers, revision %s\n",
 		session.Name, tools, session.Status.Summary, revision)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"time"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
@@ -15,6 +17,15 @@ var (
 	ErrDeleted = errors.New("it was deleted")
 	ErrEnded   = errors.New("the watch ended; try again")
 )
+
+// Step says on out that something begins; the returned function says that it ended, and how long it took.
+func Step(out io.Writer, text string) (done func()) {
+	_, _ = fmt.Fprintf(out, "%s ...\n", text)
+	began := time.Now()
+	return func() {
+		_, _ = fmt.Fprintf(out, "%s: done in %s\n", text, time.Since(began).Round(100*time.Millisecond))
+	}
+}
 
 // Outcome is the error of For about something that was asked for, in a person's words. Late tells that time ran out, so
 // that what was seen last is worth telling.

@@ -1,6 +1,7 @@
 package await_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -89,4 +90,13 @@ func TestOutcome(t *testing.T) {
 		g.Expect(err).To(MatchError(ends))
 		g.Expect(late).To(BeFalse())
 	}
+}
+
+func TestStepTellsHowLongItTook(t *testing.T) {
+	var out bytes.Buffer
+	done := await.Step(&out, "reloading coder")
+	NewWithT(t).Expect(out.String()).To(Equal("reloading coder ...\n"))
+	done()
+	NewWithT(t).Expect(out.String()).To(
+		MatchRegexp(`^reloading coder \.\.\.\nreloading coder: done in \d+(\.\d)?m?s\n$`))
 }

@@ -21,19 +21,34 @@ type View struct {
 	Manager presence.Report
 }
 
-// What it means to a reader that no manager runs.
-const (
-	LastKnown = "what follows is what was last known"
-	Unheeded  = "the request stands until one runs"
-)
+// LastKnown is what it means to a reader of status that no manager runs.
+const LastKnown = "what follows is what was last known"
 
 // Note says that no manager runs, and what that means; it is empty unless that is known.
 func (v View) Note(means string) string {
+	if absence := v.absence(); absence != "" {
+		return fmt.Sprintf("No %s: %s.", absence, means)
+	}
+	return ""
+}
+
+// Unheeded is the error of a request that nobody acts on, because no manager runs; nil unless that is known.
+func (v View) Unheeded() error {
+	absence := v.absence()
+	if absence == "" {
+		return nil
+	}
+	return fmt.Errorf("no %s; the request stands, and is acted on once one runs: `%s run` runs one here, and `%s` lists "+
+		"those that are installed", absence, v.Program, listManagers)
+}
+
+// absence says, after "no", that no manager runs; it is empty unless that is known.
+func (v View) absence() string {
 	switch v.Manager.State {
 	case presence.Stopped:
-		return fmt.Sprintf("No manager has been running since %s: %s.", v.moment(v.Manager.Since), means)
+		return "manager has been running since " + v.moment(v.Manager.Since)
 	case presence.Absent:
-		return fmt.Sprintf("No manager is running (none holds a Lease in this cluster): %s.", means)
+		return "manager is running (none holds a Lease in this cluster)"
 	default:
 		return ""
 	}
@@ -95,7 +110,8 @@ func (p *page) unseen(name string, ready *metav1.Condition) string {
 
 const (
 	awaitsManager = "nothing, until a manager runs"
-	managerPods   = "check that the manager runs: kubectl get pods -A -l app.kubernetes.io/name=mooring"
+	managerPods   = "check that the manager runs: " + listManagers
+	listManagers  = "kubectl get pods -A -l app.kubernetes.io/name=mooring"
 )
 
 // turned tells since when Ready is what it is. The reason may have changed since: when a server was disabled that was
