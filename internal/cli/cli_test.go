@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -324,6 +325,30 @@ func TestKubeconfigThatLeadsNowhere(t *testing.T) {
 				NewWithT(t).Expect(err).To(MatchError(HavePrefix(want)))
 			})
 		}
+	}
+}
+
+// An API server that does not answer is told of as the cluster that was chosen, by every command that needs one.
+func TestClusterThatDoesNotAnswer(t *testing.T) {
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	file := filepath.Join(t.TempDir(), "config")
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: closed.URL}
+	config.Contexts["staging"] = &clientcmdapi.Context{Cluster: "c"}
+	config.CurrentContext = "staging"
+	NewWithT(t).Expect(clientcmd.WriteToFile(*config, file)).To(Succeed())
+	t.Setenv("KUBECONFIG", file)
+	for _, command := range []string{"run", "manager", "get", "why x", "reconnect x", "tools x", "diff x", "reload x"} {
+		t.Run(command, func(t *testing.T) {
+			of := ` of context "staging"`
+			if command == "manager" { // it is for pods, which have no context
+				of = ""
+			}
+			_, _, err := execute(t, "mooring", strings.Fields(command)...)
+			NewWithT(t).Expect(err).To(MatchError(fmt.Sprintf(
+				"cannot reach the API server at %s%s (connection refused); is it running?", closed.URL, of)))
+		})
 	}
 }
 

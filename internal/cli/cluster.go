@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -20,28 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/cli/reach"
 )
-
-// errNotInstalled is what a cluster without the CRDs amounts to.
-var errNotInstalled = errors.New("the CRDs of Mooring are not installed in this cluster; " +
-	"run: kubectl apply -k config/crd (or config/default, with the manager)")
 
 // errNoKubeconfig is that there is no kubeconfig.
 var errNoKubeconfig = errors.New("none was found")
-
-// checkInstalled returns errNotInstalled when the cluster does not know our kinds.
-func checkInstalled(mapper meta.RESTMapper) error {
-	for _, kind := range []string{"MCPServer", "AgentSession"} {
-		_, err := mapper.RESTMapping(v1alpha1.GroupVersion.WithKind(kind).GroupKind(), v1alpha1.GroupVersion.Version)
-		if meta.IsNoMatchError(err) {
-			return errNotInstalled
-		}
-		if err != nil {
-			return fmt.Errorf("the API server's kinds: %w", err)
-		}
-	}
-	return nil
-}
 
 // newScheme knows the kinds of Kubernetes and of Mooring.
 func newScheme() *runtime.Scheme {
@@ -72,38 +54,47 @@ func (f *clusterFlags) registerCluster(flags *pflag.FlagSet) {
 
 // Connect returns a client, and the namespace to look into.
 func (f *clusterFlags) Connect() (client.WithWatch, string, error) {
-	config, namespace, err := f.config()
+	chosen, err := f.choose()
 	if err != nil {
 		return nil, "", err
 	}
-	c, err := client.NewWithWatch(config, client.Options{Scheme: newScheme()})
+	c, err := client.NewWithWatch(chosen.config, client.Options{Scheme: newScheme()})
 	if err != nil {
 		return nil, "", fmt.Errorf("cluster: %w", err)
 	}
-	return c, namespace, checkInstalled(c.RESTMapper())
+	return c, chosen.namespace, chosen.target.Explain(reach.Installed(c.RESTMapper()))
 }
 
-// config is how to reach the cluster: as the kubeconfig says or, where there is none, as a pod does.
-func (f *clusterFlags) config() (*rest.Config, string, error) {
+// choice is a cluster and a namespace of it.
+type choice struct {
+	config    *rest.Config
+	namespace string
+	target    reach.Target
+}
+
+// choose tells how to reach the cluster: as the kubeconfig says or, where there is none, as a pod does.
+func (f *clusterFlags) choose() (*choice, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.path
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.overrides)
 	known, err := loader.RawConfig()
 	if err != nil {
-		return nil, "", unknownCluster(err, rules)
+		return nil, unknownCluster(err, rules)
 	}
 	if err := f.checkContext(&known); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {
-		return nil, "", unknownCluster(err, rules)
+		return nil, unknownCluster(err, rules)
 	}
 	config, err := loader.ClientConfig()
 	if err != nil {
-		return nil, "", unknownCluster(err, rules)
+		return nil, unknownCluster(err, rules)
 	}
-	return config, namespace, nil
+	context := cmp.Or(f.overrides.CurrentContext, known.CurrentContext)
+	target := reach.Target{Host: config.Host, Context: context, Choice: len(known.Contexts) > 1}
+	return &choice{config: config, namespace: namespace, target: target}, nil
 }
 
 // checkContext refuses a context that the kubeconfig does not have, and none where there is a choice.

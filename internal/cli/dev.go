@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/mooring-dev/mooring/config"
+	"github.com/mooring-dev/mooring/internal/cli/logging"
+	"github.com/mooring-dev/mooring/internal/cli/reach"
 	"github.com/mooring-dev/mooring/internal/cli/statedir"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
@@ -77,7 +79,8 @@ func (o *devOptions) run(ctx context.Context, progress *progress) (err error) {
 	if err != nil {
 		return err
 	}
-	ctrl.SetLogger(o.manager.logger()) // controller-runtime complains, at length, when a slow start has none for 30 s
+	// controller-runtime complains, at length, when a slow start has no logger for 30 s
+	ctrl.SetLogger(logging.New(os.Stderr, o.manager.Verbosity))
 	done := progress.step("starting etcd and kube-apiserver")
 	admin, err := environment.Start()
 	defer func() { err = errors.Join(err, environment.Stop()) }() // also after a failed start: it leaves etcd behind
@@ -101,7 +104,8 @@ func (o *devOptions) run(ctx context.Context, progress *progress) (err error) {
 	progress.note("kubeconfig: %s", path)
 	progress.note("try:        export KUBECONFIG=%s; kubectl get mcpservers", path)
 	progress.note("stop:       Ctrl-C")
-	return runManager(ctx, manager, &o.manager)
+	p := &process{Settings: &o.manager, config: manager, target: reach.Target{Host: manager.Host}, progress: progress}
+	return p.run(ctx)
 }
 
 // takeOver makes the state directory this process's own: nobody else runs on it, and what a run that was killed left

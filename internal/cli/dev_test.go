@@ -247,6 +247,7 @@ func TestDevFromStartToEnd(t *testing.T) {
 	d.end(syscall.SIGINT)
 	d.Expect(fake.OpenSessions()).To(BeZero(), "sessions are closed before it ends")
 	d.Expect(d.output()).NotTo(ContainSubstring(`"level":"error"`))
+	d.Expect(d.output()).NotTo(ContainSubstring("Starting Controller"), "it is about the program, not about servers")
 
 	again := startDev(t, dir)
 	kubeconfig = again.line("kubeconfig:")
@@ -318,8 +319,11 @@ func TestRunAgainstAKubeconfig(t *testing.T) {
 	d := startDev(t, dir)
 	kubeconfig := d.line("kubeconfig:")
 	run := exec.Command(os.Args[0], "run", "--kubeconfig", kubeconfig, "--context", "envtest",
-		"--leader-election-namespace", "default", "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
+		"--leader-election-namespace", "default", "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
+		"--alongside")
 	run.Env = append(os.Environ(), asProgram+"=1", "KUBECONFIG=/no/where")
+	var told bytes.Buffer
+	run.Stderr = &told
 	d.Expect(run.Start()).To(Succeed())
 	t.Cleanup(func() { _ = run.Process.Kill() })
 	admin, lease := d.admin(kubeconfig), &coordinationv1.Lease{}
@@ -330,6 +334,40 @@ func TestRunAgainstAKubeconfig(t *testing.T) {
 	d.Expect(run.Wait()).To(Succeed())
 	d.Expect(admin.Get(t.Context(), key, lease)).To(Succeed())
 	d.Expect(lease.Spec.HolderIdentity).To(BeNil(), "it was given back")
+	d.Expect(told.String()).To(MatchRegexp(`^cluster: context envtest, https://127\.0\.0\.1:\d+\nstop:    Ctrl-C\n`))
+	d.end(syscall.SIGINT)
+}
+
+// Where a manager is active, the next one says so, waits for its end, and can be interrupted meanwhile.
+func TestRunWaitsForAnotherManager(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir)
+	kubeconfig := d.line("kubeconfig:")
+	d.Eventually(func() presence.State {
+		return presence.Look(t.Context(), d.admin(kubeconfig), time.Now()).State
+	}).Should(Equal(presence.Running))
+	run := exec.Command(os.Args[0], "run", "--kubeconfig", kubeconfig, "--metrics-bind-address", "0",
+		"--health-probe-bind-address", "0")
+	run.Env = append(os.Environ(), asProgram+"=1")
+	stderr, err := run.StderrPipe()
+	d.Expect(err).NotTo(HaveOccurred())
+	d.Expect(run.Start()).To(Succeed())
+	t.Cleanup(func() { _ = run.Process.Kill() })
+	lines := bufio.NewReader(stderr)
+	for _, want := range []string{
+		`cluster: context envtest, https://127\.0\.0\.1:\d+`, `stop:    Ctrl-C`,
+		`another manager is active \(on \S+, heard of \d+s ago; Lease run.mooring.dev in namespace mooring-system\); ` +
+			`waiting until it ends, --alongside does not`,
+	} {
+		line, err := lines.ReadString('\n')
+		d.Expect(err).NotTo(HaveOccurred())
+		d.Expect(line).To(MatchRegexp("^" + want + "\n$"))
+	}
+	d.Expect(run.Process.Signal(syscall.SIGINT)).To(Succeed())
+	rest, err := io.ReadAll(lines)
+	d.Expect(err).NotTo(HaveOccurred())
+	d.Expect(string(rest)).To(BeEmpty())
+	d.Expect(run.Wait()).To(Succeed())
 	d.end(syscall.SIGINT)
 }
 

@@ -7,12 +7,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	uberzap "go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -21,11 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/mooring-dev/mooring/controllers"
+	"github.com/mooring-dev/mooring/internal/cli/logging"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/reach"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
@@ -92,7 +91,9 @@ func newManager() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("kubeconfig: %w; set KUBECONFIG, or try `%s dev`, which needs none", err, usage.Program(cmd))
 			}
-			return runManager(cmd.Context(), config, o)
+			target := reach.Target{Host: config.Host}
+			return (&process{Settings: o, config: config, target: target, progress: newProgress(cmd.ErrOrStderr())}).
+				run(cmd.Context())
 		},
 	}
 	o.register(cmd.Flags())
@@ -101,24 +102,37 @@ func newManager() *cobra.Command {
 
 // newRun is the one-process shape: everything that Mooring has, without replicas.
 func newRun() *cobra.Command {
-	o, cluster := &Settings{}, &clusterFlags{}
+	o, cluster, alongside := &Settings{}, &clusterFlags{}, false
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run everything in one process against the current kubeconfig",
-		Args:  usage.Args(),
+		Long: `Runs everything in one process against the current kubeconfig, with the rights of its user, until Ctrl-C.
+
+Where another manager is active, it waits until that ends: of two, each would hold a session to every server and
+overwrite the status that the other writes. One that was killed counts as active for up to ` +
+			presence.Longest.String() + `.`,
+		Args: usage.Args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, _, err := cluster.config()
+			chosen, err := cluster.choose()
 			if errors.Is(err, errNoKubeconfig) {
 				err = fmt.Errorf("%w, or try `%s dev`, which needs none", err, usage.Program(cmd))
 			}
 			if err != nil {
 				return err
 			}
-			return runManager(cmd.Context(), config, o)
+			p := &process{
+				Settings: o, config: chosen.config, target: chosen.target, progress: newProgress(cmd.ErrOrStderr()),
+				exclusive: !alongside && !o.LeaderElect,
+			}
+			p.progress.note("cluster: %s", chosen.target)
+			p.progress.note("stop:    Ctrl-C")
+			return p.run(cmd.Context())
 		},
 	}
 	o.register(cmd.Flags())
 	cluster.registerCluster(cmd.Flags())
+	cmd.Flags().BoolVar(&alongside, "alongside", false,
+		"do not wait for another manager; for one that looks at other namespaces (--watch-namespaces)")
 	o.set(cmd.Flags(), "leader-elect", "false")
 	o.set(cmd.Flags(), "allow-loopback", "true")
 	return cmd
@@ -131,31 +145,59 @@ func (*Settings) set(flags *pflag.FlagSet, name, value string) {
 	flag.DefValue = value
 }
 
-// runManager runs the controllers until ctx ends and every session is closed.
-func runManager(ctx context.Context, config *rest.Config, o *Settings) error {
-	ctrl.SetLogger(o.logger())
-	manager, err := NewManager(ctx, config, o)
+// process is one that runs the controllers.
+type process struct {
+	*Settings
+	config   *rest.Config
+	target   reach.Target
+	progress *progress
+	// exclusive has it wait until no other manager runs.
+	exclusive bool
+}
+
+// run runs the controllers until ctx ends and every session is closed.
+func (p *process) run(ctx context.Context) error {
+	ctrl.SetLogger(logging.New(os.Stderr, p.Verbosity))
+	if err := reach.AwaitInstalled(ctx, p.config, p.progress.note); err != nil {
+		return p.target.Explain(err)
+	}
+	var keeper *presence.Keeper
+	if !p.LeaderElect {
+		var err error
+		if keeper, err = p.keeper(ctx); err != nil {
+			return err
+		}
+	}
+	manager, err := NewManager(ctx, p.config, p.Settings)
 	if err != nil {
 		return err
 	}
-	if !o.LeaderElect {
-		if err := o.keepPresence(manager, config); err != nil {
-			return err
+	if keeper != nil {
+		if err := manager.Add(keeper); err != nil {
+			return fmt.Errorf("presence: %w", err)
 		}
 	}
 	return manager.Start(ctx)
 }
 
-// keepPresence has the manager tell that it runs, as the Lease of an elected one does.
-func (o *Settings) keepPresence(manager ctrl.Manager, config *rest.Config) error {
-	c, err := client.New(config, client.Options{Scheme: newScheme()}) // the manager's own would watch every Lease
+// keeper tells that this manager runs, as the Lease of an elected one does.
+func (p *process) keeper(ctx context.Context) (*presence.Keeper, error) {
+	c, err := client.New(p.config, client.Options{Scheme: newScheme()}) // the manager's own would watch every Lease
 	if err != nil {
-		return fmt.Errorf("client: %w", err)
+		return nil, fmt.Errorf("client: %w", err)
 	}
 	host, _ := os.Hostname() // only people read it
-	return manager.Add(&presence.Keeper{
-		Client: c, Namespaces: presence.Namespaces(o.LeaderNamespace), Identity: host + "_" + string(uuid.NewUUID()),
+	keeper := &presence.Keeper{
+		Client: c, Namespaces: presence.Namespaces(p.LeaderNamespace), Identity: host + "_" + string(uuid.NewUUID()),
 		Log: ctrl.Log.WithName("presence"),
+	}
+	if !p.exclusive {
+		return keeper, nil
+	}
+	return keeper, keeper.Claim(ctx, func(other presence.Holder) {
+		p.progress.note("another manager is active (on %s, heard of %s ago; Lease %s in namespace %s); "+
+			"waiting until it ends, --alongside does not",
+			other.Host, duration.HumanDuration(time.Since(other.Heard)), other.Lease, other.Namespace)
 	})
 }
 
@@ -179,7 +221,7 @@ func NewManager(ctx context.Context, config *rest.Config, o *Settings) (ctrl.Man
 	if err != nil {
 		return nil, fmt.Errorf("manager: %w", err)
 	}
-	if err := checkInstalled(manager.GetRESTMapper()); err != nil {
+	if err := reach.Installed(manager.GetRESTMapper()); err != nil {
 		return nil, err
 	}
 	if err := addProbes(manager); err != nil {
@@ -218,10 +260,4 @@ func addProbes(manager ctrl.Manager) error {
 		return fmt.Errorf("readiness probe: %w", err)
 	}
 	return nil
-}
-
-// logger writes JSON lines to standard error. Info is for transitions; -v shows every pass.
-func (o *Settings) logger() logr.Logger {
-	level := uberzap.NewAtomicLevelAt(zapcore.Level(-o.Verbosity)) //nolint:gosec // a small number
-	return zap.New(zap.Level(&level), zap.JSONEncoder(), zap.StacktraceLevel(zapcore.DPanicLevel))
 }

@@ -2,8 +2,12 @@
 // nothing periodic is written there.
 //
 // A manager that may have replicas holds a Lease by leader election. One that has none, as in `mooring run` and
-// `mooring dev`, keeps a Lease of another name by Keeper: it stands in nobody's way, and no other manager waits for it.
+// `mooring dev`, keeps a Lease of another name by Keeper: it stands in no elected one's way.
 // Both renew it every few seconds and give it back when they stop.
+//
+// By Claim a manager that runs alone waits until no other does, as elected ones do for one another: of two, each would
+// hold a session to every server, and overwrite what the other says in status. An elected one does not wait for one
+// that runs alone: it is the cluster's own.
 //
 // Whoever may not read Leases learns nothing, and is told nothing. Nor is it said that no manager runs where Leases
 // cannot be looked for in all namespaces: a manager may be in any. Clocks may differ by less than Leeway; by as much, a

@@ -80,22 +80,26 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// renew writes the Lease into the first namespace that exists. Who held it before does not matter: of two managers that
-// run alone, one is enough to tell of.
+// renew writes the Lease. Who held it before does not matter: of two managers that run alone, one is enough to tell of.
 func (k *Keeper) renew(ctx context.Context) error {
+	if err := k.write(ctx); !taken(err) {
+		return err
+	}
+	return nil
+}
+
+// write writes the Lease into the first namespace that exists.
+func (k *Keeper) write(ctx context.Context) error {
 	var err error
 	for _, namespace := range k.Namespaces {
-		if err = k.renewIn(ctx, namespace); !apierrors.IsNotFound(err) {
+		if err = k.writeIn(ctx, namespace); !apierrors.IsNotFound(err) {
 			break
 		}
-	}
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) { // another manager tells of itself
-		return nil
 	}
 	return err
 }
 
-func (k *Keeper) renewIn(ctx context.Context, namespace string) error {
+func (k *Keeper) writeIn(ctx context.Context, namespace string) error {
 	lease := &coordinationv1.Lease{}
 	err := k.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: Alone}, lease)
 	exists := err == nil

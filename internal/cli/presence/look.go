@@ -50,10 +50,19 @@ func (r Report) Missing() bool { return r.State == Stopped || r.State == Absent 
 
 // Look reads the Leases as of now.
 func Look(ctx context.Context, reader client.Reader, now time.Time) Report {
+	leases, everywhere := readLeases(ctx, reader)
+	report := judge(leases, now)
+	if report.Missing() && !everywhere {
+		return Report{}
+	}
+	return report
+}
+
+// readLeases returns those of managers, and whether they were looked for in all namespaces.
+func readLeases(ctx context.Context, reader client.Reader) (leases []coordinationv1.Lease, everywhere bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	var leases []coordinationv1.Lease
-	everywhere := true
+	everywhere = true
 	for _, name := range []string{Elected, Alone} {
 		list := &coordinationv1.LeaseList{}
 		if err := reader.List(ctx, list, client.MatchingFields{"metadata.name": name}); err == nil {
@@ -67,11 +76,7 @@ func Look(ctx context.Context, reader client.Reader, now time.Time) Report {
 			leases = append(leases, *lease)
 		}
 	}
-	report := judge(leases, now)
-	if report.Missing() && !everywhere {
-		return Report{}
-	}
-	return report
+	return leases, everywhere
 }
 
 // judge tells what these Leases say.
@@ -85,8 +90,7 @@ func judge(leases []coordinationv1.Lease, now time.Time) Report {
 		if spec.RenewTime == nil {
 			continue
 		}
-		held := time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0)) * time.Second
-		if ptr.Deref(spec.HolderIdentity, "") != "" && now.Before(spec.RenewTime.Add(held+Leeway)) {
+		if held(&leases[i], now) {
 			return Report{State: Running}
 		}
 		if spec.RenewTime.After(report.Since) {
@@ -94,4 +98,11 @@ func judge(leases []coordinationv1.Lease, now time.Time) Report {
 		}
 	}
 	return report
+}
+
+// held tells whether somebody holds a Lease.
+func held(lease *coordinationv1.Lease, now time.Time) bool {
+	spec := &lease.Spec
+	counts := time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0))*time.Second + Leeway
+	return ptr.Deref(spec.HolderIdentity, "") != "" && spec.RenewTime != nil && now.Before(spec.RenewTime.Add(counts))
 }

@@ -174,3 +174,107 @@ func TestKeeperWithoutRights(t *testing.T) {
 		NewWithT(t).Expect(lines).To(ConsistOf(ContainSubstring("lease cannot be kept")))
 	})
 }
+
+// claim begins to claim the Lease, and returns what it tells and its end.
+func claim(t *testing.T, c client.Client) (told chan presence.Holder, ended chan error) {
+	told, ended = make(chan presence.Holder, 10), make(chan error, 1)
+	keeper := &presence.Keeper{Client: c, Namespaces: []string{"gone", "default"}, Identity: "me_1", Log: logr.Discard()}
+	go func() { ended <- keeper.Claim(t.Context(), func(h presence.Holder) { told <- h }) }()
+	return told, ended
+}
+
+func TestClaimWhereNobodyRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		over := lease("default", presence.Alone, "host_1", 0)
+		over.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now().Add(-time.Hour)))
+		c := cluster(notFound, over)
+		told, ended := claim(t, c)
+		synctest.Wait()
+		g.Expect(ended).To(Receive(BeNil()))
+		g.Expect(told).NotTo(Receive())
+		found := &coordinationv1.Lease{}
+		g.Expect(c.Get(t.Context(), client.ObjectKeyFromObject(over), found)).To(Succeed())
+		g.Expect(found.Spec.HolderIdentity).To(HaveValue(Equal("me_1")), "a third one sees it at once")
+	})
+}
+
+// Whoever runs, elected or alone, is told of once and waited for; who was killed is, until the Lease has run out.
+func TestClaimWaitsForWhoRuns(t *testing.T) {
+	for _, name := range []string{presence.Elected, presence.Alone} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewWithT(t)
+				other := lease("mooring-system", name, "host_1", 0)
+				heard := metav1.NewMicroTime(time.Now().Truncate(time.Microsecond))
+				other.Spec.RenewTime = &heard
+				told, ended := claim(t, cluster(notFound, other))
+				time.Sleep(15*time.Second + presence.Leeway - time.Millisecond)
+				synctest.Wait()
+				g.Expect(ended).NotTo(Receive())
+				var holder presence.Holder
+				g.Expect(told).To(Receive(&holder))
+				g.Expect(holder.Heard).To(BeTemporally("==", heard.Time))
+				holder.Heard = time.Time{}
+				g.Expect(holder).To(Equal(presence.Holder{Host: "host", Namespace: "mooring-system", Lease: name}))
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				g.Expect(ended).To(Receive(BeNil()))
+				g.Expect(told).NotTo(Receive(), "once is enough")
+			})
+		})
+	}
+}
+
+// Of two that claim at a time, one goes on and the other waits for it.
+func TestClaimIsOneManagers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		rival, functions := lease("default", presence.Alone, "rival_1", 0), notFound
+		rival.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now()))
+		first := true
+		functions.Create = func(
+			ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption,
+		) error {
+			if o.GetNamespace() == "default" && first { // the rival was faster
+				first = false
+				g.Expect(c.Create(ctx, rival)).To(Succeed())
+			}
+			return notFound.Create(ctx, c, o, options...)
+		}
+		told, ended := claim(t, cluster(functions))
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		g.Expect(ended).NotTo(Receive())
+		g.Expect(told).To(Receive(HaveField("Host", "rival")))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		g.Expect(ended).To(Receive(BeNil()))
+	})
+}
+
+// Who may not read Leases cannot know of others, and runs.
+func TestClaimWithoutRights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, ended := claim(t, cluster(interceptor.Funcs{
+			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+				return forbidden
+			},
+			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				return forbidden
+			},
+		}, lease("default", presence.Alone, "host_1", 0)))
+		synctest.Wait()
+		NewWithT(t).Expect(ended).To(Receive(BeNil()))
+	})
+}
+
+// Who interrupts the wait has not claimed anything.
+func TestClaimEndsWithItsContext(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	other := lease("default", presence.Elected, "host_1", 0)
+	other.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now()))
+	keeper := &presence.Keeper{Client: cluster(notFound, other), Namespaces: []string{"default"}, Identity: "me_1"}
+	g.Expect(keeper.Claim(ctx, func(presence.Holder) { cancel() })).To(MatchError(context.Canceled))
+}

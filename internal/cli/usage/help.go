@@ -24,17 +24,20 @@ func Help() *cobra.Command {
 			about.InitDefaultVersionFlag()
 			return about.Help()
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, arguments []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-			about, rest, err := cmd.Root().Find(arguments)
-			if err != nil || len(rest) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			for _, child := range about.Commands() {
-				if child.IsAvailableCommand() {
-					names = append(names, cobra.CompletionWithDesc(child.Name(), child.Short))
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: topics,
 	}
+}
+
+// topics completes a command below those that are named.
+func topics(cmd *cobra.Command, arguments []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+	about, rest, err := cmd.Root().Find(arguments)
+	if err != nil || len(rest) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, child := range about.Commands() {
+		if child.IsAvailableCommand() {
+			names = append(names, cobra.CompletionWithDesc(child.Name(), child.Short))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

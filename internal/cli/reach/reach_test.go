@@ -1,0 +1,136 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+)
+
+// A cluster without the CRDs is told as such at once, with the command that mends it.
+func TestClusterWithoutTheCRDs(t *testing.T) {
+	g := NewWithT(t)
+	mapper := meta.NewDefaultRESTMapper(nil)
+	g.Expect(Installed(mapper)).To(MatchError(ContainSubstring("run: kubectl apply -k config/crd")))
+	mapper.Add(v1alpha1.GroupVersion.WithKind("MCPServer"), meta.RESTScopeNamespace)
+	g.Expect(Installed(mapper)).To(MatchError(ErrNotInstalled), "one of the two kinds is not enough")
+	mapper.Add(v1alpha1.GroupVersion.WithKind("AgentSession"), meta.RESTScopeNamespace)
+	g.Expect(Installed(mapper)).To(Succeed())
+}
+
+// CRDs that were applied just now are waited for, which is said once; those that nobody applied, not for long.
+func TestKindsThatAreNotServedYet(t *testing.T) {
+	errBroken := errors.New("broken")
+	for name, test := range map[string]struct {
+		last  error // what is seen after two looks
+		takes time.Duration
+	}{
+		"established": {nil, 2 * interval},
+		"missing":     {ErrNotInstalled, patience},
+		"broken":      {errBroken, 2 * interval},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewWithT(t)
+				var told []string
+				looks, began := 0, time.Now()
+				err := await(t.Context(), func() error {
+					if looks++; looks > 2 {
+						return test.last
+					}
+					return ErrNotInstalled
+				}, func(format string, arguments ...any) { told = append(told, fmt.Sprintf(format, arguments...)) })
+				if test.last == nil {
+					g.Expect(err).NotTo(HaveOccurred())
+				} else {
+					g.Expect(err).To(MatchError(test.last))
+				}
+				g.Expect(time.Since(began)).To(Equal(test.takes))
+				g.Expect(told).To(Equal([]string{"the CRDs of Mooring are not served yet; looking for them for 10s"}))
+			})
+		})
+	}
+}
+
+// Who interrupts the wait is not told that something is missing.
+func TestWaitForKindsEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := await(ctx, func() error { return ErrNotInstalled }, func(string, ...any) { cancel() })
+	NewWithT(t).Expect(err).To(MatchError(context.Canceled))
+}
+
+// apiServer answers everything with this status; its address is that of a closed port when the status is 0.
+func apiServer(t *testing.T, status int) *rest.Config {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	t.Cleanup(server.Close)
+	if status == 0 {
+		server.Close()
+	}
+	return &rest.Config{Host: server.URL}
+}
+
+// What a person reads is about the cluster, not about what a library wanted of it.
+func TestExplain(t *testing.T) {
+	choice := Target{Context: "prod", Choice: true}
+	secured := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // that its certificate is refused is meant
+	secured.StartTLS()
+	t.Cleanup(secured.Close)
+	for name, test := range map[string]struct {
+		config *rest.Config
+		target Target
+		want   string
+	}{
+		"refused": {apiServer(t, 0), choice, `cannot reach the API server at HOST of context "prod" (connection refused); ` +
+			`is it running? --context chooses another`},
+		"refused, in a pod": {apiServer(t, 0), Target{},
+			`cannot reach the API server at HOST (connection refused); is it running?`},
+		"unknown host": {&rest.Config{Host: "http://none.invalid"}, choice,
+			`cannot reach the API server at HOST of context "prod" (no such host: none.invalid); --context chooses another`},
+		"silent": {&rest.Config{Host: "http://192.0.2.1", Timeout: time.Nanosecond}, Target{Context: "dev"},
+			`cannot reach the API server at HOST of context "dev" (no answer in time); is it running?`},
+		"authority": {&rest.Config{Host: secured.URL}, Target{}, `cannot reach the API server at HOST (tls: failed to ` +
+			`verify certificate: x509: certificate signed by unknown authority)`},
+		"credentials": {apiServer(t, http.StatusUnauthorized), choice, `the API server at HOST of context "prod" does not ` +
+			`accept the credentials of the kubeconfig; are they still valid? --context chooses another`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.target.Host = test.config.Host
+			err := AwaitInstalled(t.Context(), test.config, func(string, ...any) { t.Error("it does not wait") })
+			want := strings.ReplaceAll(test.want, "HOST", test.config.Host)
+			NewWithT(t).Expect(test.target.Explain(err)).To(MatchError(want))
+		})
+	}
+}
+
+func TestExplainLeavesOthersAlone(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(Target{}.Explain(nil)).To(Succeed())
+	g.Expect(Target{}.Explain(ErrNotInstalled)).To(BeIdenticalTo(ErrNotInstalled))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, apiServer(t, http.StatusOK).Host, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = http.DefaultClient.Do(request)
+	g.Expect(err).To(HaveOccurred())
+	g.Expect(Target{}.Explain(err)).To(BeIdenticalTo(err), "it was interrupted")
+}
+
+func TestTargetInOneLine(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(Target{Host: "https://a:1", Context: "prod"}.String()).To(Equal("context prod, https://a:1"))
+	g.Expect(Target{Host: "https://a:1"}.String()).To(Equal("https://a:1"))
+}
