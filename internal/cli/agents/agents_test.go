@@ -250,11 +250,13 @@ func TestDiff(t *testing.T) {
 		approved string
 	}{
 		"unchanged":          {trust, parsed(search), &approved, "", ""},
-		"unchanged-mistaken": {trust, parsed(search), &approved, "", other},
+		"unchanged-mistaken": {trust, parsed(search), &approved, string(approved.Digest()), other},
 		"drifted":            {trust, drifted, &approved, "", ""},
 		"drifted-approved":   {trust, drifted, &approved, "", string(approved.Digest())},
-		"drifted-mistaken":   {trust, drifted, &approved, "", other},
+		"drifted-mistaken":   {trust, drifted, &approved, string(approved.Digest()), other},
 		"first-list":         {trust, parsed(search), nil, "", ""},
+		"first-mistaken":     {trust, parsed(create), nil, "", other},
+		"forged":             {trust, parsed(create), &approved, "", other},
 		"strict":             {strict, parsed(search, create), nil, "", ""},
 		"strict-mistaken":    {strict, parsed(create), nil, "", other},
 		"strict-approved":    {strict, parsed(create), nil, "", string(parsed(create).Digest)},

@@ -53,7 +53,7 @@ func (p place) diff(out io.Writer) error {
 	var text bytes.Buffer
 	switch all.verdict.Withheld {
 	case catalog.AwaitingApproval:
-		fmt.Fprintf(&text, "%s: no tools were approved yet, so that each is new\n\n", p.Name)
+		fmt.Fprintf(&text, "%s: what is listed was not approved, and nothing was before; each tool is new\n\n", p.Name)
 		printDrift(&text, catalog.Baseline{}.Drift(all.Catalog))
 	case catalog.BaselineLost:
 		fmt.Fprintf(&text, "%s: the record of what was approved is missing or was altered, so that each tool "+
@@ -86,9 +86,9 @@ func ineffective(server *v1alpha1.MCPServer, all *listed) string {
 	switch {
 	case digest == "" || digest == all.Digest:
 		return ""
-	case all.baseline == nil:
+	case all.verdict.Baseline == nil:
 		return fmt.Sprintf("spec.tools.approvedDigest approves nothing: %s is not what is listed now.\n", digest)
-	case digest == all.baseline.Digest():
+	case digest == all.verdict.Baseline.Digest():
 		return ""
 	default:
 		return fmt.Sprintf("spec.tools.approvedDigest approves nothing: %s is neither what is listed now nor what was "+

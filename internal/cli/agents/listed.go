@@ -13,9 +13,7 @@ import (
 // listed is what a server listed last, and what of it is offered.
 type listed struct {
 	catalog.Catalog
-	// baseline is what was approved, nil when that is not known.
-	baseline *catalog.Baseline
-	verdict  catalog.Verdict
+	verdict catalog.Verdict
 	// notOffered says of a tool why it is not offered.
 	notOffered map[string]string
 }
@@ -34,10 +32,11 @@ func (p place) listing(server *v1alpha1.MCPServer) (*listed, error) {
 		return nil, fmt.Errorf("catalog in ConfigMap %s: %w", object.Name, err)
 	}
 	out := &listed{Catalog: document.Catalog}
+	var found *catalog.Baseline
 	if baseline, err := catalog.DecodeBaseline(object.Data, object.BinaryData); err == nil {
-		out.baseline = &baseline
+		found = &baseline
 	}
-	out.verdict = mcpserver.Approve(&server.Spec, server.Status.Catalog.PinnedDigest, out.baseline, out.Catalog)
+	out.verdict = mcpserver.Approve(&server.Spec, server.Status.Catalog.PinnedDigest, found, out.Catalog)
 	return out, out.judge(server)
 }
 

@@ -113,8 +113,8 @@ func TestServer(t *testing.T) {
 				"(added); look at them, and approve them by setting spec.tools.approvedDigest to status.catalog.digest")
 		},
 		"awaiting-approval": func() *v1alpha1.MCPServer {
-			s := withholding(v1alpha1.ReasonAwaitingApproval, "no tools were approved yet, so that none are offered; look at "+
-				"them, and approve them by setting spec.tools.approvedDigest to status.catalog.digest")
+			s := withholding(v1alpha1.ReasonAwaitingApproval, "what the server lists was not approved, so that no tools are "+
+				"offered; look at them, and approve them by setting spec.tools.approvedDigest to status.catalog.digest")
 			s.Status.Catalog.ToolCount = ptr.To[int32](0)
 			return s
 		},
