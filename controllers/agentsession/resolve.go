@@ -109,9 +109,14 @@ func follows(chosen *selection.Result) following {
 	return whom
 }
 
-// given are the servers whose tools agents have, by name and UID.
+// given are the servers whose tools agents have, by name and UID, and those of which they are told why not.
 func given(document *offer.Document) map[catalog.Ref]string {
 	servers := map[catalog.Ref]string{}
+	for _, failed := range document.Errors {
+		if failed.Server != (catalog.Ref{}) {
+			servers[failed.Server] = ""
+		}
+	}
 	for i := range document.Slices {
 		servers[document.Slices[i].Ref] = document.Slices[i].UID
 	}

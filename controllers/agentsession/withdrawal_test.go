@@ -150,6 +150,11 @@ func TestRevocationUnderAnOwnFault(t *testing.T) {
 			w.pass()
 			w.Expect(w.offers()).To(Equal(c.want))
 			w.Expect(w.ready()).To(Equal("False DiscoveryFailed"))
+			w.advance(time.Minute)
+			writes := w.stores + w.statusWrites
+			w.pass()
+			w.advance(time.Hour)
+			w.Expect(w.stores+w.statusWrites).To(Equal(writes), "status says the same each time")
 		})
 	}
 }

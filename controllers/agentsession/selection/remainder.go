@@ -8,9 +8,9 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog"
 )
 
-// Remainder says what may stand of what a session was given, servers by name and UID, while Resolve finds a fault: its
-// Choices are those that every declaration which can be read still allows, its Filters are those that can be read.
-// Nothing is added, since what cannot be read may forbid it.
+// Remainder says what may stand of what a session was given, servers by name and UID (or "" for any of that name),
+// while Resolve finds a fault: its Choices are those that every declaration which can be read still allows, its Filters
+// are those that can be read. Nothing is added, since what cannot be read may forbid it.
 func Remainder(world *World, session *v1alpha1.AgentSession, given map[catalog.Ref]string) Result {
 	lineage, fault := lineageOf(world, session)
 	if fault == nil {
@@ -20,7 +20,7 @@ func Remainder(world *World, session *v1alpha1.AgentSession, given map[catalog.R
 	for ref, uid := range given {
 		reference := v1alpha1.ServerReference{Namespace: ref.Namespace, Name: ref.Name}
 		choice := refer(world, session.Namespace, reference)
-		if choice.Server != nil && string(choice.Server.UID) == uid {
+		if choice.Server != nil && (uid == "" || string(choice.Server.UID) == uid) {
 			result.Choices = append(result.Choices, choice)
 		}
 	}

@@ -78,6 +78,7 @@ func told(result selection.Result) []string {
 // What cannot be read limits nothing, and what can is never gone beyond.
 func TestRemainder(t *testing.T) {
 	given := map[catalog.Ref]string{}
+	given[catalog.Ref{Namespace: "agents", Name: "failed"}] = ""
 	for _, name := range []string{"blue", "gone", "off", "red", "renewed"} {
 		given[catalog.Ref{Namespace: "agents", Name: name}] = "uid-" + name
 	}
@@ -85,14 +86,14 @@ func TestRemainder(t *testing.T) {
 	given[catalog.Ref{Namespace: "shared", Name: "shut"}] = "uid-shut"
 	is := func(name string) *builder.MCPServerBuilder { return declared(name).UID(types.UID("uid-" + name)) }
 	servers := []*v1alpha1.MCPServer{
-		is("blue").Label("colour", "blue").Obj(), is("new").Obj(), is("off").Disabled().Obj(),
+		is("blue").Label("colour", "blue").Obj(), is("failed").Obj(), is("new").Obj(), is("off").Disabled().Obj(),
 		is("red").Label("colour", "red").Obj(), is("renewed").UID("uid-2").Obj(),
 	}
 	open := is("open").Namespace("shared").Mutate(func(s *v1alpha1.MCPServer) {
 		s.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
 	}).Obj()
 	shut := is("shut").Namespace("shared").Obj()
-	all := []string{"agents/blue", "agents/red", "shared/open"}
+	all := []string{"agents/blue", "agents/failed", "agents/red", "shared/open"}
 	for name, c := range map[string]struct {
 		session *builder.AgentSessionBuilder
 		others  []*v1alpha1.AgentSession
