@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
+	"github.com/mooring-dev/mooring/internal/cli/span"
 	"github.com/mooring-dev/mooring/internal/cli/subject"
 	"github.com/mooring-dev/mooring/internal/cli/table"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
+	"github.com/mooring-dev/mooring/internal/cli/words"
 )
 
 func newGet() *cobra.Command {
@@ -30,7 +30,7 @@ READY and REASON are what the condition Ready says; SINCE is when READY last tur
 Where a server is ready and tools of it are withheld, REASON is why, as the condition ToolsDrifted says; "why" tells
 more. TOOLS are those that are offered.`,
 		Example:   "  mooring get\n  mooring get servers -A\n  mooring get sessions -n agents",
-		Args:      usage.Choice("servers", "sessions"),
+		Args:      words.Kinds,
 		ValidArgs: []cobra.Completion{"servers", "sessions"},
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			c, namespace, err := flags.Connect()
@@ -41,7 +41,7 @@ more. TOOLS are those that are offered.`,
 				namespace = ""
 			}
 			(&subject.Subject{WithWatch: c, Cmd: cmd}).Note(explain.LastKnown)
-			if len(arguments) == 1 && arguments[0] == "sessions" {
+			if len(arguments) == 1 && words.Kind(arguments[0]) == words.Session {
 				return getSessions(cmd, c, namespace)
 			}
 			return getServers(cmd, c, namespace)
@@ -153,7 +153,7 @@ func readiness(conditions []metav1.Condition, now time.Time) (ready, reason, sin
 		return "Unknown", "-", "-"
 	}
 	return string(condition.Status), condition.Reason,
-		duration.HumanDuration(now.Sub(condition.LastTransitionTime.Time))
+		span.Text(now.Sub(condition.LastTransitionTime.Time))
 }
 
 // withholding is why tools of a server are withheld; empty while none are.

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -25,6 +24,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/cli/logging"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
 	"github.com/mooring-dev/mooring/internal/cli/reach"
+	"github.com/mooring-dev/mooring/internal/cli/span"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
@@ -197,7 +197,7 @@ func (p *process) keeper(ctx context.Context) (*presence.Keeper, error) {
 	return keeper, keeper.Claim(ctx, func(other presence.Holder) {
 		p.progress.note("another manager is active (on %s, heard of %s ago; Lease %s in namespace %s); "+
 			"waiting until it ends, --alongside does not",
-			other.Host, duration.HumanDuration(time.Since(other.Heard)), other.Lease, other.Namespace)
+			other.Host, span.Text(time.Since(other.Heard)), other.Lease, other.Namespace)
 	})
 }
 

@@ -344,7 +344,7 @@ func TestReloadOfWhatIsNotReady(t *testing.T) {
   Because   ConfigMap was refused
   Not ready since ` + since + ` UTC (20m ago)
   Servers   0/1 can be used
-  Next      the catalog is written again every 60s
+  Next      the catalog is written again every 1m
   Tools     none are published
   You can   change the quota
 `))

@@ -7,11 +7,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
+	"github.com/mooring-dev/mooring/internal/cli/span"
 )
 
 // mostServers is how many servers that cannot be used are told of.
@@ -73,7 +73,7 @@ func (p *page) nextOf(session *v1alpha1.AgentSession, ready *metav1.Condition) s
 		return untilMended
 	case ready.Reason == v1alpha1.ReasonAwaitingServers:
 		return fmt.Sprintf("the catalog is published once each server has answered, after %s at most",
-			duration.HumanDuration(gate.HoldLimit))
+			span.Text(gate.HoldLimit))
 	case ready.Reason == v1alpha1.ReasonPublishFailed:
 		return writtenAgain
 	case ready.Reason == v1alpha1.ReasonDiscoveryFailed:

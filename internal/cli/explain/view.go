@@ -6,10 +6,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/span"
 )
 
 // View is from where an object is looked at.
@@ -57,9 +57,9 @@ func (v View) absence() string {
 // moment tells a time and how far it is away.
 func (v View) moment(at time.Time) string {
 	if distance := v.Now.Sub(at); distance >= 0 {
-		return fmt.Sprintf("%s (%s ago)", stamp(at), duration.HumanDuration(distance))
+		return fmt.Sprintf("%s (%s ago)", stamp(at), span.Text(distance))
 	}
-	return fmt.Sprintf("%s (in %s)", stamp(at), duration.HumanDuration(at.Sub(v.Now)))
+	return fmt.Sprintf("%s (in %s)", stamp(at), span.Text(at.Sub(v.Now)))
 }
 
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mooring-dev/mooring/internal/cli/words"
 )
 
 // Kind is what an object is, by the word that people have for it.
@@ -12,15 +14,9 @@ type Kind string
 // The kinds.
 const (
 	Any     Kind = ""
-	Server  Kind = "server"
-	Session Kind = "session"
+	Server  Kind = words.Server
+	Session Kind = words.Session
 )
-
-// kindOf are the kinds by what may stand before a name: our words, and what `kubectl get -o name` prints.
-var kindOf = map[string]Kind{
-	"server": Server, "mcpserver": Server, "mcpserver.mooring.dev": Server,
-	"session": Session, "agentsession": Session, "agentsession.mooring.dev": Session,
-}
 
 // parse takes "kind/name" apart, where the kind is one of these. A plain name may be of any of them.
 func parse(argument string, kinds []Kind) (kind Kind, name string, err error) {
@@ -30,13 +26,13 @@ func parse(argument string, kinds []Kind) (kind Kind, name string, err error) {
 		return kinds[0], argument, nil
 	case !found:
 		return Any, argument, nil
-	case !slices.Contains(kinds, kindOf[word]):
-		words := make([]string, len(kinds))
+	case !slices.Contains(kinds, Kind(words.Kind(word))):
+		known := make([]string, len(kinds))
 		for i := range kinds {
-			words[i] = string(kinds[i])
+			known[i] = string(kinds[i])
 		}
-		return Any, "", fmt.Errorf("no kind %q; use %s", word, strings.Join(words, " or "))
+		return Any, "", fmt.Errorf("no kind %q; use %s", word, strings.Join(known, " or "))
 	default:
-		return kindOf[word], name, nil
+		return Kind(words.Kind(word)), name, nil
 	}
 }

@@ -8,12 +8,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
+	"github.com/mooring-dev/mooring/internal/cli/words"
 )
 
 // Cluster is how a command finds its cluster and namespace.
@@ -109,5 +112,27 @@ func (s *Subject) None() error {
 	default:
 		what, list = "AgentSession or MCPServer", get+" sessions -A` and "+get+" servers -A` list"
 	}
-	return fmt.Errorf("no %s %q in namespace %q; %s all", what, s.Name, s.Namespace, list)
+	return fmt.Errorf("no %s %q in namespace %q;%s %s all", what, s.Name, s.Namespace, s.suggestion(), list)
+}
+
+// suggestion asks whether a name that there is was meant; empty when none is near.
+func (s *Subject) suggestion() string {
+	near := words.Nearest(s.Name, append(s.names(Server, &v1alpha1.MCPServerList{}),
+		s.names(Session, &v1alpha1.AgentSessionList{})...))
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(" did you mean %s?", near)
+}
+
+// names are those of the namespace's objects of a kind, if it is meant. What cannot be listed is not suggested.
+func (s *Subject) names(kind Kind, list client.ObjectList) (out []string) {
+	if s.Kind != Any && s.Kind != kind || s.List(s.Cmd.Context(), list, client.InNamespace(s.Namespace)) != nil {
+		return nil
+	}
+	_ = meta.EachListItem(list, func(object runtime.Object) error { // it returns what the function does
+		out = append(out, object.(client.Object).GetName()) //nolint:forcetypeassert // a list of ours holds nothing else
+		return nil
+	})
+	return out
 }

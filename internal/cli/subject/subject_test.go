@@ -8,12 +8,15 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/subject"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
+	"github.com/mooring-dev/mooring/test/builder"
 )
 
 var errDown = errors.New("connection refused")
@@ -47,7 +50,8 @@ func command() *cobra.Command {
 func TestFindTakesKindsByEveryWord(t *testing.T) {
 	both := []subject.Kind{subject.Server, subject.Session}
 	for argument, want := range map[string]subject.Kind{
-		"a": subject.Any, "server/a": subject.Server, "mcpserver/a": subject.Server,
+		"a": subject.Any, "server/a": subject.Server, "MCPServers/a": subject.Server, "asess/a": subject.Session,
+		"mcpserver/a":             subject.Server,
 		"mcpserver.mooring.dev/a": subject.Server, "session/a": subject.Session, "agentsession/a": subject.Session,
 		"agentsession.mooring.dev/a": subject.Session,
 	} {
@@ -73,6 +77,28 @@ func TestFindOfOneKind(t *testing.T) {
 	g.Expect(errors.As(err, new(*usage.Error))).To(BeTrue(), "it is said before the cluster is asked")
 	_, err = subject.Find(command(), cluster{}, "session/a", subject.Session)
 	g.Expect(err).To(MatchError(errDown))
+}
+
+// A name that is nearly right is asked for, among those of the kind and the namespace.
+func TestNoneSuggestsWhatIsNear(t *testing.T) {
+	scheme := runtime.NewScheme()
+	NewWithT(t).Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
+	there := cluster{fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+		builder.MCPServer("docs").Namespace("agents").Obj(), builder.MCPServer("github").Namespace("elsewhere").Obj(),
+		builder.AgentSession("coder").Namespace("agents").Obj()).Build()}
+	for argument, want := range map[string]string{
+		"dosc": `no AgentSession or MCPServer "dosc" in namespace "agents"; did you mean docs? ` +
+			"`mooring get sessions -A` and `mooring get servers -A` list all",
+		"cder": `no AgentSession or MCPServer "cder" in namespace "agents"; did you mean coder? ` +
+			"`mooring get sessions -A` and `mooring get servers -A` list all",
+		"session/dosc":  "no AgentSession \"dosc\" in namespace \"agents\"; `mooring get sessions -A` lists all",
+		"server/dosc":   "no MCPServer \"dosc\" in namespace \"agents\"; did you mean docs? `mooring get -A` lists all",
+		"server/githbu": "no MCPServer \"githbu\" in namespace \"agents\"; `mooring get -A` lists all",
+	} {
+		at, err := subject.Find(command(), there, argument, subject.Server, subject.Session)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		NewWithT(t).Expect(at.None()).To(MatchError(want))
+	}
 }
 
 // What cannot be read is not taken for what does not exist.
