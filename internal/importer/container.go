@@ -115,7 +115,7 @@ func (r *containerRun) passes(content template.Text) {
 // image translates the image and the words behind it, which its entrypoint gets.
 func (r *containerRun) image(word template.Text, arguments []template.Text) error {
 	image, _ := r.settle(word).Literal()
-	if !imageForm.MatchString(image) || len(image) > mostImage {
+	if !imageForm.MatchString(image) || len(image) > mostImage || credential.Looks(image) {
 		return errors.New("the image of its container cannot be told")
 	}
 	r.spec.Stdio.Image = image

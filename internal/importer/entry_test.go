@@ -60,6 +60,10 @@ func TestLeftOutSaysWhyAndNothingElse(t *testing.T) {
 			"its url may have a password with / ? or # in it, or an @ behind its host: percent-encode them"},
 		{"credential for a key", `{"url": "https://h.example/?ghp_0123456789abcdef"}`,
 			"a key of its url's query may be a credential; it would stand in clear"},
+		{"credential for a key, filled up", `{"url": "https://h.example/?a=b&q83vASNFZ4mrze8BI0VniQ=="}`,
+			"a key of its url's query may be a credential; it would stand in clear"},
+		{"image that may be a secret", `{"command": "docker", "args": ["run", "ghp_0123456789abcdef"]}`,
+			"the image of its container cannot be told"},
 		{"header by a variable over http", `{"url": "http://h.example/", "headers": {"X-Org": "a ${ORG}"}}`,
 			"it would send a credential over plain http: give it an https url, or one that ends in .svc"},
 	} {
@@ -97,6 +101,8 @@ func TestNotes(t *testing.T) {
 			"--resource is not carried over: nobody is there to sign in; see spec.http.auth"},
 		{"description with a credential", `{"command": "npx", "description": "its password: canary"}`,
 			"description is left out: it may hold a credential"},
+		{"description with a word that nobody writes", `{"command": "npx", "description": "it lets kq3v9x2mzt in"}`,
+			"description is left out: it may hold a credential"},
 		{"name of a variable that may be a secret", `{"command": "npx", "env": {"ghp_0123456789abcdef": "1"}}`,
 			"an env is left out: its name is not valid"},
 		{"field that is not known", `{"url": "https://h.example", "frob": 1}`,
@@ -116,6 +122,37 @@ func TestNotes(t *testing.T) {
 			g.Expect(got.Notes).To(ContainElement(test.want))
 		})
 	}
+}
+
+// What a person is asked with is quoted, unless it gives a credential away.
+func TestQuestions(t *testing.T) {
+	for _, test := range []struct{ name, description, standard, want string }{
+		{"harmless", "The password of the database", "", "fill in key pw of Secret s-mcp-credentials: ${input:pw}: " +
+			"The password of the database"},
+		{"with an answer", "The password", "canary", "${input:pw}: The password is a credential: it goes into key pw of " +
+			"Secret s-mcp-credentials"},
+		{"that holds the answer", "The password, Canary as ever", "canary ", "${input:pw} is a credential: it goes into " +
+			"key pw of Secret s-mcp-credentials"},
+		{"that holds another", "The password (now kq3v9x2mzt)", "",
+			"fill in key pw of Secret s-mcp-credentials: ${input:pw}"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			text := fmt.Sprintf(`{"servers": {"s": {"command": "npx", "args": ["x", "${input:pw}"]}}, "inputs": [{"id": "pw",
+				"type": "promptString", "description": %q, "password": true, "default": %q}]}`, test.description, test.standard)
+			result, err := importer.Import([]byte(text), importer.Options{})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(result.Entries[0].Notes).To(ContainElement(test.want))
+		})
+	}
+	g := NewWithT(t)
+	result, err := importer.Import([]byte(`{"name": "a/b", "packages": [{"registryType": "npm", "identifier": "b",
+		"environmentVariables": [{"name": "C", "value": "x{t}", "variables": {"t": {"isSecret": true, "default": "canary",
+			"description": "the token, such as canary"}}},
+			{"name": "D", "isSecret": true, "default": "canary", "description": "once canary"}]}]}`), importer.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(result.Entries[0].Notes).NotTo(ContainElement(ContainSubstring("canary")))
+	g.Expect(shown(result.Entries[0])).To(Equal("npx -y b C=*C D=*D"))
 }
 
 func TestEmptyFieldsAreNotWorthANote(t *testing.T) {
@@ -173,6 +210,26 @@ func TestWhereCredentialsStandInArguments(t *testing.T) {
 		{"beside a reference", `"postgres://${USER}:canary@h/x"`, "*argument*USER*argument-2"},
 		{"references alone", `"postgres://ada:${PASSWORD}@${HOST}/x"`, "postgres://ada:*PASSWORD@*HOST/x"},
 		{"file", `"--private-key", "/keys/id.pem"`, "--private-key /keys/id.pem"},
+		{"Base 64 that is filled up", `"Zm9vYmFyU2VjcmV0S2V5MTIzNDU2Nzg5MGFiY2RlZg=="`, "*argument"},
+		{"short Base 64 that is filled up", `"q83vASNFZ4mrze8BI0VniQ==", "x2"`, "*argument x2"},
+		{"token that is filled up", `"--k8s", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln="`, "--k8s *argument"},
+		{"credential for a name", `"ghp_0123456789abcdef=1", "--ghp_0123456789abcdef=on"`, "*argument *argument-2"},
+		{"credential for a header", `"-H", "ghp_0123456789abcdef=1", "--header=q83vASNFZ4mrze8BI0VniQ=="`,
+			"-H *argument --header=*argument-2"},
+		{"credential for a name of a reference", `"ghp_0123456789abcdef=${X}"`, "*argument*X"},
+		{"JSON that is filled up", `"eyJhcGlLZXkiOiJkq3v9x2mztIn0="`, "*argument"},
+		{"flag of a name and a password", `"-u", "ada:canary", "--user", "ada:canary"`, "-u *u --user *user"},
+		{"in one word", `"--user=ada:canary", "-uada:canary", "--proxy-user=ada:canary"`,
+			"--user=*user *argument --proxy-user=*proxy-user"},
+		{"by references", `"--basic", "${USER}:canary", "--user", "ada:${PASSWORD}"`,
+			"--basic *USER*basic --user ada:*PASSWORD"},
+		{"no password", `"--user", "1000:1000", "-u", "ada", "-u", "https://h.example/x", "--user=ada"`,
+			"--user 1000:1000 -u ada -u https://h.example/x --user=ada"},
+		{"driver of Oracle", `"--db", "jdbc:oracle:thin:ada/canary@db"`, "--db *argument"},
+		{"headers of OTLP", `"--otlp-headers", "x-team=canary", "OTEL_EXPORTER_OTLP_HEADERS=x-team=canary"`,
+			"--otlp-headers *otlp-headers OTEL_EXPORTER_OTLP_HEADERS=*OTEL_EXPORTER_OTLP_HEADERS"},
+		{"header of Honeycomb", `"-H", "x-honeycomb-team: canary"`, "-H x-honeycomb-team: *x-honeycomb-team"},
+		{"nothing behind =", `"--flag=", "C=", "a==b", "someNameOf2Parts="`, "--flag= C= a==b someNameOf2Parts="},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			NewWithT(t).Expect(shown(entry(t, `{"command": "npx", "args": [`+test.arguments+`]}`))).To(Equal("npx " + test.want))

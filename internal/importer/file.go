@@ -206,8 +206,8 @@ func inputs(root *jsonc.Object) map[string]template.Input {
 		fallback, given := fields.Lookup("default")
 		standard, isText := fallback.(string)
 		out[id] = template.Input{
-			Prompt: line(fields.Text("description"), mostPrompt), Fallback: standard, Given: given && isText,
-			Password: password == true,
+			Prompt:   question(fields.Text("description"), standard),
+			Fallback: standard, Given: given && isText, Password: password == true,
 		}
 	}
 	return out
@@ -216,7 +216,7 @@ func inputs(root *jsonc.Object) map[string]template.Input {
 // line makes one printable line of a text that a person wrote, of at most so many characters; none of one that may hold
 // a credential.
 func line(text string, most int) string {
-	if credential.Looks(text) {
+	if credential.InProse(text) {
 		return ""
 	}
 	printable := strings.Map(func(r rune) rune {
@@ -227,6 +227,18 @@ func line(text string, most int) string {
 	}, text)
 	runes := []rune(strings.Join(strings.Fields(printable), " "))
 	return string(runes[:min(len(runes), most)])
+}
+
+// question is what a person is asked with; nothing if it gives away what is proposed for an answer.
+func question(text string, proposed ...string) string {
+	lower := strings.ToLower(text)
+	for _, answer := range proposed {
+		answer = strings.ToLower(strings.TrimSpace(answer))
+		if answer != "" && strings.Contains(lower, answer) {
+			return ""
+		}
+	}
+	return line(text, mostPrompt)
 }
 
 // The most characters of what people wrote for people: a question, and spec.notes.

@@ -231,6 +231,50 @@ func TestPublicServers(t *testing.T) {
 		{"memory", `{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"],
 			"env": {"MEMORY_FILE_PATH": "/data/memory.json"}}`,
 			"npx -y @modelcontextprotocol/server-memory MEMORY_FILE_PATH=/data/memory.json"},
+		{"neon", `{"command": "npx", "args": ["-y", "@neondatabase/mcp-server-neon", "start",
+			"napi_` + strings.Repeat("a1b2c3d4", 8) + `"]}`, "npx -y @neondatabase/mcp-server-neon start *argument"},
+		{"browserbase", `{"command": "npx", "args": ["@browserbasehq/mcp", "--proxies", "--contextId", "ctx_1"], "env": {
+			"BROWSERBASE_API_KEY": "canary", "BROWSERBASE_PROJECT_ID": "123e4567-e89b-12d3-a456-426614174000"}}`,
+			"npx @browserbasehq/mcp --proxies --contextId ctx_1 BROWSERBASE_API_KEY=*BROWSERBASE_API_KEY " +
+				"BROWSERBASE_PROJECT_ID=123e4567-e89b-12d3-a456-426614174000"},
+		{"e2b", `{"command": "npx", "args": ["-y", "@e2b/mcp-server"], "env": {"E2B_API_KEY": "canary"}}`,
+			"npx -y @e2b/mcp-server E2B_API_KEY=*E2B_API_KEY"},
+		{"resend", `{"command": "node", "args": ["/opt/mcp-send-email/build/index.js",
+			"--key=re_AbCdEfG1_a1b2c3d4e5f6a1b2c3d4e5f6", "--sender=ada@example.com", "--reply-to=team@example.com"]}`,
+			"node /opt/mcp-send-email/build/index.js --key=*key --sender=ada@example.com --reply-to=team@example.com"},
+		{"render", `{"url": "https://mcp.render.com/mcp", "headers": {
+			"Authorization": "Bearer rnd_a1b2c3d4e5f6a1b2c3d4e5f6"}}`, "https://mcp.render.com/mcp bearer *token"},
+		{"context7 by a command", `{"command": "npx", "args": ["-y", "@upstash/context7-mcp", "--api-key",
+			"ctx7sk-123e4567-e89b-12d3-a456-426614174000"]}`, "npx -y @upstash/context7-mcp --api-key *api-key"},
+		{"airtable", `{"command": "npx", "args": ["-y", "airtable-mcp-server", "patAbCdEfGhIj1234.` +
+			strings.Repeat("a1b2c3d4", 8) + `"]}`, "npx -y airtable-mcp-server *argument"},
+		{"terraform", `{"command": "docker", "args": ["run", "-i", "--rm", "-e", "TFE_TOKEN", "-e",
+			"TFE_ADDRESS=https://app.terraform.io", "hashicorp/terraform-mcp-server:0.3.0"], "env": {"TFE_TOKEN": "canary"}}`,
+			"fill-in TFE_TOKEN=*TFE_TOKEN TFE_ADDRESS=https://app.terraform.io"},
+		{"new relic", `{"url": "https://mcp.newrelic.com/mcp/", "headers": {"Api-Key": "NRAK-A1B2C3D4E5F6A1B2C3D4E5F6A1B",
+			"include-tags": "discovery,alerting"}}`,
+			"https://mcp.newrelic.com/mcp/ Api-Key: *Api-Key include-tags: discovery,alerting"},
+		{"sonarqube", `{"command": "docker", "args": ["run", "-i", "--rm", "-e", "SONARQUBE_TOKEN", "-e", "SONARQUBE_ORG",
+			"mcp/sonarqube"], "env": {"SONARQUBE_TOKEN": "canary", "SONARQUBE_ORG": "acme"}}`,
+			"fill-in SONARQUBE_TOKEN=*SONARQUBE_TOKEN SONARQUBE_ORG=acme"},
+		{"discord", `{"command": "npx", "args": ["-y", "mcp-discord", "--config", "MTIzNDU2Nzg5MDEyMzQ1Njc4.AbCdEf.` +
+			`a1b2c3d4e5f6a1b2c3d4e5f6a1b"], "env": {"DISCORD_GUILD_ID": "123456789012345678"}}`,
+			"npx -y mcp-discord --config *argument DISCORD_GUILD_ID=123456789012345678"},
+		{"mailgun and mailchimp", `{"command": "npx", "args": ["-y", "mail-mcp", "key-` + strings.Repeat("a1b2c3d4", 4) +
+			`", "` + strings.Repeat("a1b2c3d4", 4) + `-us21", "--domain", "mg.example.com"]}`,
+			"npx -y mail-mcp *argument *argument-2 --domain mg.example.com"},
+		{"honeycomb by OTLP", `{"command": "npx", "args": ["-y", "traced-mcp"], "env": {
+			"OTEL_EXPORTER_OTLP_ENDPOINT": "https://api.honeycomb.io", "OTEL_SERVICE_NAME": "traced",
+			"OTEL_EXPORTER_OTLP_HEADERS": "x-honeycomb-team=canary,x-honeycomb-dataset=mcp"}}`,
+			"npx -y traced-mcp OTEL_EXPORTER_OTLP_ENDPOINT=https://api.honeycomb.io OTEL_SERVICE_NAME=traced " +
+				"OTEL_EXPORTER_OTLP_HEADERS=*OTEL_EXPORTER_OTLP_HEADERS"},
+		{"a proxy that asks for a password", `{"command": "uvx", "args": ["some-proxy", "-u", "ada:canary", "--user",
+			"1000:1000", "https://h.example/mcp"]}`, "uvx some-proxy -u *u --user 1000:1000 https://h.example/mcp"},
+		{"oracle", `{"command": "java", "args": ["-jar", "/opt/mcp.jar", "jdbc:oracle:thin:ada/canary@db"]}`,
+			"java -jar /opt/mcp.jar *argument"},
+		{"a key in Base 64", `{"command": "npx", "args": ["-y", "some-mcp", "--encryption",
+			"Zm9vYmFyU2VjcmV0S2V5MTIzNDU2Nzg5MGFiY2RlZg==", "--mode=fast", "LEVEL="]}`,
+			"npx -y some-mcp --encryption *argument --mode=fast LEVEL="},
 		{"a shell", `{"command": "bash", "args": ["-c", "npx -y some-mcp --token canary"]}`, "bash -c *argument"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -261,6 +305,10 @@ func TestHarmlessValuesStay(t *testing.T) {
 		"max_tokens=4096", `{"maxTokens": 4096}`, "timeout: 30s", "12:30:00", "en-US,en;q=0.9", "text/plain; charset=utf-8",
 		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36", "hf_transfer", "sk-learn-mcp-server", "task-force-one-and-more",
 		"100%", "50% of 20%", "host.docker.internal:11434", "keycloak", "monkey=see", "SELECT 1", "true", "-1", "3.14",
+		"nvapi-url", "bb_live_view", "e2b_sandbox", "re_index_all", "napi_get_value_string_utf8", "rnd_seed", "fm2_radio",
+		"ATBBQ", "LTAILOR", "squ_are", "pul-request", "key-value", "key-0123456789abcdef", "mcp-us-east-1", "a1b2-us21",
+		"MCP.server.v1", "patch.1", "app.terraform.io", "A3-paper", "jdbc:oracle:thin:@//db:1521/x", "1000:1000", "a==b",
+		"someNameOf2Parts=", "x-org=acme,x-honeycomb-dataset=mcp",
 		"op://vault/item/field", "vault://path/x", "projects/acme/locations/eu/keyRings/r", "10.0.0.0/8", "none",
 	}
 	names := []string{

@@ -185,8 +185,10 @@ func (a asked) sealedParts(t template.Text, name, shown string, assignment bool)
 }
 
 func (a asked) reference(name, shown string) *template.Reference {
+	given, _ := scalarOf(a.object(), "value")
+	standard, _ := scalarOf(a.object(), "default")
 	return &template.Reference{
-		Name: name, Shown: shown, Secret: a.secret(), Prompt: line(a.object().Text("description"), mostPrompt),
+		Name: name, Shown: shown, Secret: a.secret(), Prompt: question(a.object().Text("description"), given, standard),
 	}
 }
 

@@ -177,7 +177,7 @@ func (r *remote) query(t template.Text) ([]string, error) {
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("a key of its url's query has %s; variables may stand in values alone", key.References())
-		case credential.Looks(name):
+		case cutInTwo(name, pair, content):
 			return nil, errors.New("a key of its url's query may be a credential; it would stand in clear")
 		case name == "" && len(content) == 0:
 			continue

@@ -153,7 +153,7 @@ func (p *process) argument(word template.Text, flag string, at spot) string {
 	awaited := strings.HasPrefix(flag, "-") && !strings.Contains(flag, "=") &&
 		(!isLiteral || !flagForm.MatchString(literal))
 	switch {
-	case awaited && credential.Named(flag):
+	case awaited && (credential.Named(flag) || credential.Login(flag, word.Gapped())):
 		at.key = strings.TrimLeft(flag, "-")
 		at.shown += " (" + credential.Show(flag) + ")"
 		return p.inline(word, at, true)
@@ -170,11 +170,21 @@ func (p *process) assignment(word template.Text, at spot) string {
 	switch {
 	case !found || !ok || !assigned.MatchString(name):
 		return p.inline(word, at, false)
+	case cutInTwo(name, word, after):
+		return p.inline(word, at, true)
 	case isHeaderFlag(name) && !credential.Named(name):
 		return name + "=" + p.headerLine(after, at)
 	default:
-		return p.named(name, "=", after, at, credential.Named(name))
+		return p.named(name, "=", after, at, credential.Named(name) || credential.Login(name, after.Gapped()))
 	}
+}
+
+// cutInTwo tells whether what stands before a separator is no name but the credential itself, or its beginning: Base 64
+// may end in = or ==.
+func cutInTwo(name string, word, after template.Text) bool {
+	rest, ok := after.Literal()
+	padding := ok && strings.Trim(rest, "=") == ""
+	return credential.Looks(name) || padding && !credential.Named(name) && credential.Looks(word.Gapped())
 }
 
 // isHeaderFlag tells whether a flag takes a header: a name, a colon and a value. --api-key-header takes a name alone.
@@ -201,6 +211,8 @@ func (p *process) headerLine(word template.Text, at spot) string {
 		return p.inline(word, at, true)
 	case !found || !headerName.MatchString(name):
 		return p.inline(word, at, false)
+	case cutInTwo(name, word, after):
+		return p.inline(word, at, true)
 	default:
 		return p.named(name, separator, after, at, credential.Header(name) || credential.Looks(word.Gapped()))
 	}

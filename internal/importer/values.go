@@ -27,7 +27,7 @@ func (b *binder) say(format string, arguments ...any) { b.entry.say(format, argu
 // notes keeps what people wrote about the server.
 func (b *binder) notes(text string) {
 	b.spec.Notes = line(text, mostNotes)
-	if credential.Looks(text) {
+	if credential.InProse(text) {
 		b.say("description is left out: it may hold a credential")
 	}
 }

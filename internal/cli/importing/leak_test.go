@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -21,6 +22,78 @@ type generator struct {
 	*rand.Rand
 	// special are characters within a credential.
 	special []rune
+	// made are credentials in their issuers' forms, most of which have no place for the mark.
+	made []string
+}
+
+// The alphabets of issuers.
+const (
+	hexadecimal = "0123456789abcdef"
+	upper       = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	lower       = "abcdefghijklmnopqrstuvwxyz0123456789"
+	letters     = lower + upper
+	base64      = letters + "+/"
+)
+
+// drawn is a text of so many characters of an alphabet, which is to be nowhere.
+func (g *generator) drawn(alphabet string, n int) string {
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = alphabet[g.IntN(len(alphabet))]
+	}
+	g.made = append(g.made, strings.ToLower(string(out)))
+	return string(out)
+}
+
+// issued is a credential in its issuer's form.
+func (g *generator) issued() string {
+	switch g.IntN(12) {
+	case 0:
+		return pick(g, "nvapi-", "napi_", "hcaik_", "tfp_", "HRKU-", "fm2_", "ATCTT3xFf") + g.drawn(lower, 60)
+	case 1:
+		return pick(g, "e2b_", "squ_", "sqp_", "pul-", "ctx7sk-", "bkua_") + g.drawn(hexadecimal, 40)
+	case 2:
+		return pick(g, "bb_live_", "rnd_", "sq0atp-", "LTAI", "ghp_") + g.drawn(letters, 28)
+	case 3:
+		return "re_" + g.drawn(letters, 8) + "_" + g.drawn(letters, 24)
+	case 4:
+		return "NRAK-" + g.drawn(upper, 27)
+	case 5:
+		return "ATBB" + g.drawn(letters, 32)
+	case 6:
+		return "key-" + g.drawn(hexadecimal, 32)
+	case 7:
+		return g.drawn(hexadecimal, 32) + "-us" + pick(g, "1", "21")
+	case 8:
+		return pick(g, "M", "N", "O") + g.drawn(letters, 23) + "." + g.drawn(letters, 6) + "." + g.drawn(letters, 38)
+	case 9:
+		return "pat" + g.drawn(letters, 14) + "." + g.drawn(hexadecimal, 64)
+	case 10:
+		return g.drawn(letters, 14) + ".atlasv1." + g.drawn(letters, 67)
+	default:
+		return "eyJ" + g.drawn(letters, 16) + ".eyJ" + g.drawn(letters, 20) + "." + g.drawn(letters, 21) + pick(g, "=", "")
+	}
+}
+
+// filled is Base 64 that ends in = or ==. That of a few bytes is told by its digits and its letters of both cases.
+func (g *generator) filled() string {
+	n := 4 * (5 + g.IntN(8))
+	if g.IntN(2) == 0 {
+		return "aB1" + g.drawn(base64, n) + "="
+	}
+	return "aB1" + g.drawn(base64, n+3) + "=="
+}
+
+// token is a credential by its look alone, as it may stand by itself; a few have what other words have for a value.
+func (g *generator) token() string {
+	switch g.IntN(4) {
+	case 0:
+		return g.filled()
+	case 1:
+		return g.issued() + "=" + pick(g, "", "1", "x", "true", "${X}")
+	default:
+		return g.issued()
+	}
 }
 
 func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
@@ -95,7 +168,19 @@ func (g *generator) address() string {
 // text tells a credential by itself, whatever its name.
 func (g *generator) text() string {
 	secret := g.value(" \t'\"<>`;,&(){}[]" + `\`)
-	switch g.IntN(14) {
+	switch g.IntN(20) {
+	case 14:
+		return pick(g, "", "use ", "x=") + g.issued()
+	case 15:
+		return "curl " + pick(g, "-u ", "-u", "--user ", "--user=", "--proxy-user '", "--basic ") + "ada:" + secret
+	case 16:
+		return "jdbc:oracle:thin:ada/" + secret + "@" + pick(g, "db", "db:1521:x", "//db:1521/x", "(DESCRIPTION=x)")
+	case 17:
+		return "OTEL_EXPORTER_OTLP_HEADERS=x-team=" + secret
+	case 18:
+		return "x-honeycomb-dataset=a,x-honeycomb-team=" + secret
+	case 19:
+		return `{"x": "` + g.issued() + `", "y": "` + g.issued() + `"}`
 	case 0:
 		return "Server=tcp:h,1433;User ID=ada;" + pick(g, "Password", "Pwd", "password") + "=" + secret + ";Encrypt=True"
 	case 1:
@@ -162,7 +247,18 @@ func (g *generator) arguments() []any {
 	line := g.headerName() + pick(g, ": ", ":", "=") + g.sensitive()
 	header := pick(g, "-H", "--header", "--headers", "--http-header")
 	var words []any
-	switch g.IntN(8) {
+	login := pick(g, "-u", "--user", "--basic", "--proxy-user", "-U", "--username")
+	switch g.IntN(13) {
+	case 7:
+		words = []any{g.token()}
+	case 8:
+		words = []any{pick(g, "--k8s", "-H", "--header", "-x", "--mode"), g.token()}
+	case 9:
+		words = []any{login, pick(g, "ada:", "${USER}:") + g.value("$")}
+	case 10:
+		words = []any{login + "=ada:" + g.value("")}
+	case 11:
+		words = []any{pick(g, "--otlp-headers", "--otel-headers"), "x-team=" + g.sensitive()}
 	case 0:
 		words = []any{g.flagName(), g.sensitive()}
 	case 1:
@@ -188,14 +284,15 @@ func (g *generator) headers() map[string]any {
 		g.headerName():  g.sensitive(),
 		"Authorization": pick(g, "Bearer ", "", "Token ", "Basic ", "Digest ") + g.sensitive(),
 		"X-Org":         "acme",
-		"X-Database":    pick(g, g.text(), g.reference()),
+		"X-Database":    pick(g, g.text(), g.reference(), g.issued(), g.filled()),
 	}
 }
 
 func (g *generator) environment() map[string]any {
 	return map[string]any{
 		g.envName(): g.sensitive(), "LOG_LEVEL": "debug", "DATABASE_URL": g.address(),
-		"CONFIG": pick(g, g.text(), g.reference()),
+		"CONFIG": pick(g, g.text(), g.reference()), "OTEL_EXPORTER_OTLP_HEADERS": "x-team=" + g.value("$"),
+		"OTHER": pick(g, g.filled(), g.issued()),
 	}
 }
 
@@ -252,9 +349,11 @@ func (g *generator) editor() map[string]any {
 		"command": "npx", "args": []any{"x", "--token", "${input:api-key}", "${input:hidden}"},
 		"env": map[string]any{"PLAIN": "${input:hidden}", "API_KEY": "x${input:api-key}"},
 	}
+	hidden := g.free()
 	return map[string]any{"servers": servers, "inputs": []any{
 		map[string]any{"id": "api-key", "type": "promptString", "description": g.text(), "default": g.free()},
-		map[string]any{"id": "hidden", "type": "promptString", "password": true, "default": g.free()},
+		map[string]any{"id": "hidden", "type": "promptString", "password": true, "default": hidden,
+			"description": "The password, now " + hidden},
 	}}
 }
 
@@ -315,10 +414,14 @@ func FuzzNoCredentialInClear(f *testing.F) {
 		f.Add(seed, `/?#%@:+=&!;, $(){}[]"'\-_.~^*|<>2Fü`)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, special string) {
-		generate := &generator{rand.New(rand.NewPCG(seed, 0)), []rune("-" + special)}
+		generate := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), special: []rune("-" + special)}
 		text, flags := generate.file()
 		g := NewWithT(t)
-		has := func(text string) bool { return strings.Contains(strings.ToLower(text), mark) }
+		has := func(text string) bool {
+			text = strings.ToLower(text)
+			return strings.Contains(text, mark) ||
+				slices.ContainsFunc(generate.made, func(made string) bool { return strings.Contains(text, made) })
+		}
 		for _, output := range []string{"yaml", "json"} {
 			out, notes, err := run(text, append(flags, "-", "-o", output, "--secrets", "placeholder")...)
 			g.Expect(err == nil || !has(err.Error())).To(BeTrue(), "%v\n%s", err, text)
@@ -340,7 +443,7 @@ const seeds = uint64(300)
 func TestGeneratedFilesAreTranslated(t *testing.T) {
 	kept := 0
 	for seed := range seeds {
-		generate := &generator{rand.New(rand.NewPCG(seed, 0)), []rune("-._~")}
+		generate := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), special: []rune("-._~")}
 		text, flags := generate.file()
 		if out, _, err := run(text, append(flags, "-")...); err == nil && strings.Contains(out, mark) {
 			kept++

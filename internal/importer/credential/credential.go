@@ -8,20 +8,6 @@ import (
 )
 
 var (
-	// issued are credentials that their issuers mark: code hosts, clouds, chats, models, package registries.
-	issued = regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:gh[opusr]_[A-Za-z0-9]{8,}|github_pat_[A-Za-z0-9_]{8,}|` +
-		`gl(?:pat|rt|dt|soat|cbt|ptt)-[A-Za-z0-9_-]{8,}|(?:sk|rk|pk)[-_][A-Za-z0-9_-]{8,}|xox[a-z]-[A-Za-z0-9%-]{8,}|` +
-		`xapp-[A-Za-z0-9-]{8,}|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[A-Za-z0-9_-]{16,}|ya29\.[A-Za-z0-9_-]{8,}|` +
-		`GOCSPX-[A-Za-z0-9_-]{8,}|npm_[A-Za-z0-9]{16,}|pypi-[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{8,}|` +
-		`lin_(?:api|oauth)_[A-Za-z0-9]{8,}|ntn_[A-Za-z0-9]{8,}|secret_[A-Za-z0-9]{32,}|fig[duo]_[A-Za-z0-9_-]{8,}|` +
-		`SG\.[A-Za-z0-9_-]{8,}|shp(?:at|ca|pa|ss)_[A-Za-z0-9]{8,}|do[opr]_v1_[a-f0-9]{8,}|tvly-[A-Za-z0-9-]{8,}|` +
-		`pplx-[A-Za-z0-9]{8,}|gsk_[A-Za-z0-9]{8,}|xai-[A-Za-z0-9]{16,}|r8_[A-Za-z0-9]{8,}|fc-[0-9a-f]{16,}|` +
-		`sbp_[a-z0-9]{16,}|sb_(?:secret|publishable)_[A-Za-z0-9_-]{8,}|sntry[su]_[A-Za-z0-9_=+/-]{8,}|` +
-		`gls?[ac]_[A-Za-z0-9_=+/-]{16,}|ATATT[A-Za-z0-9_=-]{8,}|whsec_[A-Za-z0-9+/]{8,}|dckr_[po]at_[A-Za-z0-9_-]{8,}|` +
-		`hv[bs]\.[A-Za-z0-9_-]{8,}|dapi[0-9a-f]{32}|ph[cx]_[A-Za-z0-9]{16,}|pat-(?:na|eu)[0-9]-[A-Za-z0-9-]{8,}|` +
-		`apify_api_[A-Za-z0-9]{8,}|lsv2_[a-z]{2}_[A-Za-z0-9_]{8,}|dp\.(?:pt|st|ct)\.[A-Za-z0-9.]{8,}|` +
-		`pscale_(?:tkn|pw)_[A-Za-z0-9_-]{8,}|tskey-[A-Za-z0-9-]{8,}|CFPAT-[A-Za-z0-9_-]{8,}|` +
-		`AGE-SECRET-KEY-[A-Z0-9]{8,}|[0-9]{8,10}:[A-Za-z0-9_-]{35}|eyJ[A-Za-z0-9_-]{8,})`)
 	// told are credentials that stand behind what announces them, and webhook addresses, to which anyone who knows them
 	// may post.
 	told = regexp.MustCompile(`(?i)^(?:bearer|basic)\s+[^\s\x{FFFC}]|\bbearer\s+[^\s\x{FFFC}]{8,}|` +
@@ -37,6 +23,8 @@ var (
 	hexed = regexp.MustCompile(`^(?:[0-9a-f]{32,}|[0-9A-F]{32,})$`)
 	// slashed is a key of a cloud, in Base 64, which has slashes.
 	slashed = regexp.MustCompile(`^[A-Za-z0-9+][A-Za-z0-9/+]{39}$`)
+	// padded is Base 64 with the = that fills it up.
+	padded = regexp.MustCompile(`^(?:[A-Za-z0-9/+_-]{4}){5,}(?:[A-Za-z0-9/+_-]{2}==|[A-Za-z0-9/+_-]{3}=)$`)
 	// wanting are texts that a document has in the place of a credential.
 	wanting = regexp.MustCompile(`(?i)^(?:(?:bearer |token )?<[^<>]*>|\[[^\[\]":]*\]|\{[^{}":]*\}|` +
 		`(?:bearer )?your[-_ ].*|` +
@@ -68,16 +56,6 @@ func holds(text string) bool {
 	return marked(text) || told.MatchString(text) || UserInfo(text) || logsIn(text) || tells(text) || random(text)
 }
 
-// marked tells whether an issuer's mark is in the text. A credential has a digit or a capital; hf_transfer has none.
-func marked(text string) bool {
-	for _, match := range issued.FindAllString(text, -1) {
-		if strings.ContainsAny(match, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
-			return true
-		}
-	}
-	return false
-}
-
 // random tells whether a text, or a word of it, looks drawn at random. A segment of a URL is a word, too; one that is
 // all hexadecimal is rather the name of a version.
 func random(text string) bool {
@@ -89,7 +67,8 @@ func random(text string) bool {
 		between += "/?&=#"
 	}
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(between, r) }) {
-		if (dense.MatchString(word) && run.MatchString(word) || slashed.MatchString(word)) && mixed(word) {
+		if mixed(word) && (dense.MatchString(word) && run.MatchString(word) || slashed.MatchString(word) ||
+			padded.MatchString(word)) {
 			return true
 		}
 	}
@@ -99,6 +78,21 @@ func random(text string) bool {
 // mixed tells whether there are digits and letters of both cases.
 func mixed(text string) bool {
 	return strings.ContainsAny(text, "0123456789") && strings.ToLower(text) != text && strings.ToUpper(text) != text
+}
+
+// scattered is a word with digits in two places or more.
+var scattered = regexp.MustCompile(`[A-Za-z]*[0-9]+[A-Za-z]+[0-9][A-Za-z0-9]*`)
+
+// InProse tells whether a text that a person wrote for people may hold a credential: one that Looks like it, or a word
+// such as nobody writes, whatever it is. Nothing is lost with a text that is not shown.
+func InProse(text string) bool {
+	const shortest = 8
+	for _, word := range scattered.FindAllString(text, -1) {
+		if len(word) >= shortest {
+			return true
+		}
+	}
+	return Looks(text)
 }
 
 // Wanting tells whether a text only stands where a credential is wanted.

@@ -14,13 +14,15 @@ func TestNamed(t *testing.T) {
 		"Cookie PAT githubPAT AWS_SECRET_ACCESS_KEY AWS_ACCESS_KEY_ID clientSecret " +
 		"db.password SENTRY_DSN accesstoken SIGNATURE PGPASSWORD MYPASSWORD GITHUBTOKEN PASSWORD1 TOKEN2 API_KEYS " +
 		"API_TOKENS ADMIN_PASSWORDS apikeys AWSKey MyAPIKey DBPassword APIKEYs AUTH_HEADER --authorization-header " +
-		"tavilyApiKey DB_PASSCODE SECRET_ID ENABLE_PASSWORD USE_TOKEN Proxy-Authorization") {
+		"tavilyApiKey DB_PASSCODE SECRET_ID ENABLE_PASSWORD USE_TOKEN Proxy-Authorization x-honeycomb-team " +
+		"OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS --otlp-headers otelHeaders") {
 		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(credential.Named(name)).To(BeTrue()) })
 	}
 	for _, name := range strings.Fields("KEYBOARD MONKEY AUTHOR TOKEN_URL KEY_FILE AUTH_TYPE MAX_TOKENS " +
 		"maxOutputTokens MONKEYS " +
 		"PATH USER - 天気 LOG_LEVEL --no-auth skip-password AUTH0_CLIENT_ID AUTH0_DOMAIN SSH_AUTH_SOCK API_KEY_HEADER " +
-		"--bearer-token-env-var COMPASS BYPASS X-Access AWSHost") {
+		"--bearer-token-env-var COMPASS BYPASS X-Access AWSHost OTEL_EXPORTER_OTLP_ENDPOINT EXPOSE_HEADERS X-Team " +
+		"OTEL_SERVICE_NAME HONEYCOMB_DATASET") {
 		t.Run("not "+name, func(t *testing.T) { NewWithT(t).Expect(credential.Named(name)).To(BeFalse()) })
 	}
 }
@@ -112,6 +114,19 @@ func TestLooks(t *testing.T) {
 		"encoded name":       "https://h.example/?api%5Fkey=%26",
 		"encoded for ever":   "%2525252525252525252525",
 		"Base 64 of JSON":    "eyJhcGlLZXkiOiJ2In0=",
+		"Base 64, filled up": "Zm9vL2JhclNlY3JldEtleTEyMzQ1Njc4OTBhYg==",
+		"of 16 bytes":        "q83vASNFZ4mrze8BI0VniQ==",
+		"thin driver":        "jdbc:oracle:thin:ada/pw@db",
+		"thin driver, slash": "url=jdbc:oracle:thin:ada/p/w@//db:1521/x",
+		"login of Oracle 2":  "ada/pw@db:1521:x",
+		"login of Oracle 3":  "ada/pw@//db/x",
+		"login behind none":  "ada/\uFFFC@db:1521/x ada/pw@db:1521/x",
+		"flag of curl":       "curl -u ada:pw https://h.example/",
+		"flag of curl, both": "curl -sS -uada:pw https://h.example/",
+		"flag of a proxy":    "curl --proxy-user='ada:pw' https://h.example/",
+		"flag of a list":     `["--basic","ada:pw"]`,
+		"headers of OTLP":    "OTEL_EXPORTER_OTLP_HEADERS=x-org=acme",
+		"key of Honeycomb":   "x-org=acme,x-honeycomb-team=abc",
 	} {
 		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(credential.Looks(text)).To(BeTrue()) })
 	}
@@ -139,8 +154,116 @@ func TestLooks(t *testing.T) {
 		"alias":           "npm:lodash@4.17.21",
 		"flag that is no": "--no-auth x",
 		"login elsewhere": "ada:\uFFFC@tcp(h)",
+		"driver alone":    "jdbc:oracle:thin:@//db:1521/x",
+		"thin, elsewhere": "jdbc:oracle:thin:\uFFFC/\uFFFC@db:1521:x",
+		"name of a user":  "curl -u ada https://h.example/",
+		"ids of a user":   "run --user 1000:1000 --user=0:0",
+		"flag and URL":    "fetch -u https://h.example/ -u=ssh://h.example",
+		"flag and no one": "curl -u ada: -u mailto:ada --user=npm:x",
+		"not filled up":   "someNameOf2Parts=",
+		"lower case":      "aaaabbbbccccddddeeeeffff====",
 	} {
 		t.Run("not "+name, func(t *testing.T) { NewWithT(t).Expect(credential.Looks(text)).To(BeFalse()) })
+	}
+}
+
+// drawn is a text of n characters of an alphabet, the same at each call.
+func drawn(alphabet string, n int) string {
+	var out strings.Builder
+	for i := range n {
+		out.WriteByte(alphabet[(7*i+i*i/3+3)%len(alphabet)])
+	}
+	return out.String()
+}
+
+const (
+	hexadecimal = "0123456789abcdef"
+	lower       = "abcdefghijklmnopqrstuvwxyz0123456789"
+	upper       = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	letters     = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+)
+
+// Credentials of the length and the alphabet that their issuers give them, wherever they stand.
+func TestIssued(t *testing.T) {
+	for issuer, text := range map[string]string{
+		"NVIDIA":             "nvapi-" + drawn(lower, 64),
+		"Browserbase":        "bb_live_" + drawn(lower+"_-", 27),
+		"E2B":                "e2b_" + drawn(hexadecimal, 40),
+		"Resend":             "re_" + drawn(letters, 8) + "_" + drawn(letters, 24),
+		"Neon":               "napi_" + drawn(lower, 64),
+		"Render":             "rnd_" + drawn(letters, 28),
+		"Fly":                "fm2_" + drawn(lower+"+/", 120) + "==",
+		"Fly, OAuth":         "fo1_" + drawn(lower, 43),
+		"Bitbucket":          "ATBB" + drawn(lower, 32),
+		"Bitbucket, access":  "ATCTT3xFf" + drawn(lower, 64),
+		"New Relic":          "NRAK-" + drawn(upper, 27),
+		"New Relic, insert":  "NRII-" + drawn(lower, 32),
+		"New Relic, license": drawn(hexadecimal, 36) + "NRAL",
+		"Alibaba":            "LTAI" + drawn(lower, 20),
+		"SonarQube":          "squ_" + drawn(hexadecimal, 40),
+		"SonarQube, project": "sqp_" + drawn(hexadecimal, 40),
+		"Buildkite":          "bkua_" + drawn(lower, 40),
+		"Pulumi":             "pul-" + drawn(hexadecimal, 40),
+		"Honeycomb":          "hcaik_" + drawn(lower, 58),
+		"Mailgun":            "key-" + drawn(hexadecimal, 32),
+		"Mailchimp":          drawn(hexadecimal, 32) + "-us1",
+		"Square":             "sq0atp-" + drawn(letters, 22),
+		"Typeform":           "tfp_" + drawn(letters, 44) + "_" + drawn(letters, 14),
+		"Heroku":             "HRKU-" + drawn(letters+"_-", 60),
+		"Context7":           "ctx7sk-123e4567-e89b-12d3-a456-426614174000",
+		"Discord":            "M" + drawn(letters, 23) + "." + drawn(letters, 6) + "." + drawn(letters+"_-", 38),
+		"Airtable":           "pat" + drawn(letters, 14) + "." + drawn(hexadecimal, 64),
+		"Terraform":          drawn(letters, 14) + ".atlasv1." + drawn(letters, 67),
+		"Azure":              "abc1Q~" + drawn(letters+"_~.-", 34),
+		"Dynatrace":          "dt0c01." + drawn(upper, 24) + "." + drawn(upper, 64),
+		"Brevo":              "xkeysib-" + drawn(hexadecimal, 64) + "-" + drawn(letters, 16),
+		"Postman":            "PMAK-" + drawn(hexadecimal, 24) + "-" + drawn(hexadecimal, 34),
+		"1Password":          "A3-" + drawn(upper, 6) + "-" + drawn(upper, 6) + "-ABCDE-FGHIJ-KLMNO-PQRST",
+	} {
+		t.Run(issuer, func(t *testing.T) {
+			g := NewWithT(t)
+			for _, form := range []string{"%", "--x=%", "use % now", `{"x":"%"}`, "https://h.example/%/mcp", "a=%&b=c"} {
+				held := strings.ReplaceAll(form, "%", text)
+				g.Expect(credential.Looks(held)).To(BeTrue(), held)
+			}
+		})
+	}
+	for _, text := range strings.Fields("nvapi-url bb_live_view e2b_sandbox re_index_all re_2024_archive " +
+		"napi_get_value_string_utf8 rnd_seed fm2_radio fo1_x ATBBQ NRAK-1 LTAILOR squ_are bkua_1 pul-request hcaik_1 " +
+		"key-value key-vault-name-1 a1b2-us1 mcp-us-east-1 sq0atp-1 tfp_1 HRKU-1 ctx7sk-key M.2.3 MCP.server.v1 " +
+		"Node.module.exports patch.1 pattern.0 a.atlasv1.b app.terraform.io A3-paper Q~ dt0c01.x rdme_1 sgp_1 jina_v2 " +
+		"my-key-0123456789abcdef 0123456789abcdef-us1") {
+		t.Run("not "+text, func(t *testing.T) { NewWithT(t).Expect(credential.Looks(text)).To(BeFalse()) })
+	}
+}
+
+func TestLogin(t *testing.T) {
+	g := NewWithT(t)
+	for _, flag := range strings.Fields("-u -U --user --proxy-user --basic --username --http-user --login") {
+		for _, value := range []string{"ada:pw", "ada:1", "ada:/x y", "a@b.example:p:w", "1000:pw", "\uFFFC:pw"} {
+			g.Expect(credential.Login(flag, value)).To(BeTrue(), flag+" "+value)
+		}
+		for _, value := range strings.Fields("ada ada: :pw 1000:1000 https://h.example npm:x ada:\uFFFC a/b:c") {
+			g.Expect(credential.Login(flag, value)).To(BeFalse(), flag+" "+value)
+		}
+	}
+	for _, flag := range strings.Fields("-v --url --user-agent user - --users") {
+		g.Expect(credential.Login(flag, "ada:pw")).To(BeFalse(), flag)
+	}
+}
+
+func TestInProse(t *testing.T) {
+	g := NewWithT(t)
+	for _, text := range []string{
+		"the password (now kq3v9x2mzt)", "password: x", "such as ghp_0123456789abcdef", "a1b2c3d4",
+	} {
+		g.Expect(credential.InProse(text)).To(BeTrue(), text)
+	}
+	for _, text := range []string{
+		"", "The API key, as on your profile page", "Bucket of S3, in eu-west-3 or us-east-1", "OAuth2 and Base64, v1.2.3",
+		"https://h.example/docs/2025-06-18/x86_64", "12345678", "k8s", "UTF8 or utf8mb4",
+	} {
+		g.Expect(credential.InProse(text)).To(BeFalse(), text)
 	}
 }
 

@@ -29,6 +29,10 @@ var (
 	harmlessOwners = set("client app application tenant user account team org organization project")
 	// refusing are first words of switches, such as --no-auth.
 	refusing = set("no disable skip without")
+	// keyed are names that hold a key though none of their words says so.
+	keyed = set("x-honeycomb-team")
+	// exporting are words of what sends observations, whose headers are there to authorize.
+	exporting = set("otlp otel")
 	// headerLast are last words of headers that hold a credential where other names with them need not.
 	headerLast = set("access session sid")
 )
@@ -46,6 +50,9 @@ func Named(name string) bool {
 	parts := Words(name)
 	if len(parts) == 0 || refusing[parts[0]] || harmlessEnd(parts) {
 		return false
+	}
+	if keyed[strings.Join(parts, "-")] || exportsHeaders(parts) {
+		return true
 	}
 	for _, part := range parts {
 		if secretWord(part, parts) {
@@ -79,6 +86,12 @@ func harmlessEnd(parts []string) bool {
 	default:
 		return harmlessLast[last]
 	}
+}
+
+// exportsHeaders tells whether a name is that of a list of headers, such as OTEL_EXPORTER_OTLP_HEADERS.
+func exportsHeaders(parts []string) bool {
+	exports := func(part string) bool { return exporting[part] }
+	return parts[len(parts)-1] == "headers" && slices.ContainsFunc(parts, exports)
 }
 
 const authorization = "authorization"

@@ -29,7 +29,7 @@ func tells(text string) bool {
 		}
 	}
 	for _, match := range flagForm.FindAllStringSubmatch(text, -1) {
-		if Named(match[1]) && filled(match[2]) != "" {
+		if Named(match[1]) && filled(match[2]) != "" || Login(match[1], match[2]) {
 			return true
 		}
 	}

@@ -96,25 +96,3 @@ func straddles(scheme, authority, behind string, host *regexp.Regexp) bool {
 		return true
 	}
 }
-
-var (
-	// login is name:password@host without a scheme in front, such as the drivers of Go have it.
-	login = regexp.MustCompile(`(?:^|[\s"'=])([^\s:@/"'{}]{2,}):(\S+)@(?:(?:tcp6?|unix)\(|` +
-		`(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|localhost)(?:[:/?\s"']|$)|[A-Za-z0-9.-]+:[0-9]{2,5}(?:[/?\s"']|$))`)
-	// oracle is name/password@host:port/service.
-	oracle = regexp.MustCompile(`(?:^|[\s"'=])\w+/([^\s@/]+)@(?://)?[A-Za-z0-9.-]+:[0-9]{2,5}/`)
-	// notLogins are what may stand before : and @ without being anybody's name.
-	notLogins = set("mailto npm jsr github gitlab file acct sip sips xmpp did workspace")
-)
-
-// logsIn tells whether the text logs in somewhere without a URL, of which UserInfo knows more.
-func logsIn(text string) bool {
-	for _, match := range login.FindAllStringSubmatch(text, -1) {
-		url := strings.HasPrefix(match[2], "//")
-		if !url && !notLogins[strings.ToLower(match[1])] && filled(match[2]) != "" {
-			return true
-		}
-	}
-	match := oracle.FindStringSubmatch(text)
-	return match != nil && filled(match[1]) != ""
-}
