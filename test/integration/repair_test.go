@@ -62,7 +62,7 @@ func TestWhatOthersDoToOurConfigMaps(t *testing.T) {
 	w.awaitOffer("coder", "mcp_fs_t-0", "mcp_fs_t-1")
 	const offered, listed = "coder-mcp-catalog", "fs-mcp-tools"
 
-	t.Run("another manager owns it too", func(t *testing.T) {
+	t.Run("another manager owns it too", func(*testing.T) {
 		w.adopt(offered)
 		w.adopt(listed)
 		w.Eventually(func() []string { return w.keys(offered) }).Should(ConsistOf("catalog.json", "mcp.json"))
@@ -72,7 +72,7 @@ func TestWhatOthersDoToOurConfigMaps(t *testing.T) {
 		})
 		w.awaitOffer("coder", "mcp_fs_t-0")
 	})
-	t.Run("it loses its labels", func(t *testing.T) {
+	t.Run("it loses its labels", func(*testing.T) {
 		none := map[string]any{"metadata": map[string]any{"labels": nil}}
 		w.patchConfigMap(offered, none)
 		w.patchConfigMap(listed, none)
@@ -82,7 +82,7 @@ func TestWhatOthersDoToOurConfigMaps(t *testing.T) {
 		}
 		w.awaitOffer("coder", "mcp_fs_t-0")
 	})
-	t.Run("it is made immutable", func(t *testing.T) {
+	t.Run("it is made immutable", func(*testing.T) {
 		w.patchConfigMap(offered, map[string]any{"immutable": true})
 		w.changeAgent("coder", func(s *v1alpha1.AgentSession) { s.Spec.MCP = v1alpha1.ToggleDisabled })
 		session := w.awaitAgent("coder", "False PublishFailed")
