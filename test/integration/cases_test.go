@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -196,6 +197,9 @@ func TestEndingNamespaceIsLeftInPeace(t *testing.T) {
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj(), builder.AgentSession("coder").Obj())
 	w.ready("fs")
 	w.mustOffer("coder")
+	for _, name := range []string{"fs", "coder"} { // what is told of them comes behind
+		w.Eventually(func() int { return len(w.events(name)) }).Should(BeNumerically(">", 0), name)
+	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 	w.Expect(admin.Delete(w.ctx, namespace)).To(Succeed())
 	for _, name := range []string{"fs-mcp-tools", "coder-mcp-catalog"} {
@@ -207,7 +211,9 @@ func TestEndingNamespaceIsLeftInPeace(t *testing.T) {
 	other.Await(t, func(s mcpfake.Stats) bool { return s.Count("tools/list") == 1 })
 	w.Expect(admin.Delete(w.ctx, w.get("fs"))).To(Succeed())
 	other.Await(t, func(s mcpfake.Stats) bool { return s.Sessions == 0 })
-	w.Expect(logs.String()).NotTo(ContainSubstring("content in namespace " + w.namespace))
+	for line := range strings.Lines(logs.String()) {
+		w.Expect(line).NotTo(ContainSubstring("content in namespace " + w.namespace))
+	}
 }
 
 // A status that somebody edits by hand is put right; what is edited while nobody watches leads to nothing that could

@@ -271,16 +271,26 @@ func readySince(server *v1alpha1.MCPServer) metav1.Time {
 	return meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime
 }
 
-// warnings are the reasons of the Warning events about a server, one for each time that it was told.
+// warnings are the reasons of the Warning events about an object, one for each time that it was told.
 func (w *world) warnings(name string) []string {
+	w.t.Helper()
+	var out []string
+	for _, event := range w.events(name) {
+		if event.Type == corev1.EventTypeWarning {
+			out = append(out, event.Reason)
+		}
+	}
+	return out
+}
+
+// events are what was told about an object.
+func (w *world) events(name string) (out []eventsv1.Event) {
 	w.t.Helper()
 	list := &eventsv1.EventList{}
 	w.Expect(admin.List(w.ctx, list, client.InNamespace(w.namespace))).To(Succeed())
-	var out []string
-	for i := range list.Items {
-		event := &list.Items[i]
-		if event.Regarding.Name == name && event.Type == corev1.EventTypeWarning {
-			out = append(out, event.Reason)
+	for _, event := range list.Items {
+		if event.Regarding.Name == name {
+			out = append(out, event)
 		}
 	}
 	return out
