@@ -391,7 +391,7 @@ func TestB73_OverlappingCalls(t *testing.T) {
 			_, err := call("hanging")
 			done <- err
 		}()
-		fake.Await(t, func(s mcpfake.Stats) bool { return s.Count("tools/call") == 1 })
+		fake.Await(t, func(s mcpfake.Stats) bool { return s.InFlight == 1 })
 		g.Expect(together(7, call, "echo")).To(BeEquivalentTo(7))
 		g.Expect(done).NotTo(Receive())
 		fake.Release()
