@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -131,8 +132,14 @@ func install(root *rest.Config) error {
 	return nil
 }
 
+// addingUser guards the control plane's authority, which numbers its certificates: managers of parallel tests start
+// together.
+var addingUser sync.Mutex
+
 // managerConfig is the client configuration of the manager's service account.
 func managerConfig() (*rest.Config, error) {
+	addingUser.Lock()
+	defer addingUser.Unlock()
 	name := "system:serviceaccount:" + config.Namespace + ":" + config.ManagerServiceAccount
 	user, err := plane.AddUser(envtest.User{
 		Name:   name,
