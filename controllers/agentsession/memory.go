@@ -50,8 +50,10 @@ type memory struct {
 	last    published
 	writes  throttle.Writes
 	good    good
-	taken   bool                    // the ConfigMap's name was taken when it was to be created
-	refused *configmap.RefusedError // what the API server said when it refused to store the catalog
+	taken   bool // the ConfigMap's name was taken when it was to be created
+	// conflicts counts the writes in a row that met a newer version.
+	conflicts int
+	refused   *configmap.RefusedError // what the API server said when it refused to store the catalog
 }
 
 // decoded is what the ConfigMap of one version holds; document is nil when that is not what it should be.

@@ -43,7 +43,12 @@ func (s *scope) notPublished(err error, withdraws bool) error {
 	switch {
 	case errors.Is(err, configmap.ErrSuperseded):
 		s.lookAgain(s.now.Add(conflictDelay))
-		s.quiet, s.halfway = true, true
+		s.halfway = true
+		if s.memory.conflicts++; s.memory.conflicts == 1 { // it is over in a moment
+			s.quiet = true
+			return nil
+		}
+		tellPublished(s)
 	case errors.Is(err, configmap.ErrEnding):
 		tellPublished(s)
 	case errors.Is(err, errForeign):
@@ -121,13 +126,18 @@ func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication
 	last, content := s.made(d, &publication), s.content(publication.Encoded)
 	switch {
 	case s.stored.object != nil && content.Stands(s.stored.object):
-		m.last, s.reduced = last, last.reduced
+		m.last, s.reduced, m.refused = last, last.reduced, nil
 		return nil
+	case m.refused.Stands(s.now, content.Encoded, s.stored.object):
+		return m.refused
 	case first && m.last.version == "" && m.refused == nil, s.takesAway(&d), s.reloads():
 	default:
 		if wait := m.bucket(s.now); wait > 0 {
 			s.lookAgain(s.now.Add(wait))
 			s.reduced = m.last.reduced
+			if m.refused != nil { // what was refused last is all that can be told yet
+				return m.refused
+			}
 			return nil
 		}
 	}
@@ -140,6 +150,7 @@ func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication
 		log.FromContext(ctx).Info("first catalog published", "after", time.Since(m.begun),
 			"tools", publication.Document.ToolCount(), "errors", len(publication.Document.Errors))
 	}
+	m.refused, m.conflicts = nil, 0
 	m.last, m.good = last, good{&publication.Document, publication.Encoded.Encoding}
 	m.decoded = decoded{version: last.version, document: m.good.document}
 	s.document, s.encoding, s.reduced = m.good.document, m.good.encoding, last.reduced

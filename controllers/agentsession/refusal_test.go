@@ -46,6 +46,8 @@ func TestRefusedFirstCatalog(t *testing.T) {
 		for i := range 6 {
 			w.up("b", fmt.Sprint(i))
 			w.pass()
+			w.Expect(w.ready()).To(Equal("False PublishFailed"))
+			w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("False PublishFailed"))
 		}
 		w.Expect(w.servers()).To(Equal("a Connected -, b Connected -"))
 		w.Expect(w.stores).To(Equal(1+writeBurst), "what is not in the refused one takes its turn")
@@ -66,9 +68,17 @@ func TestRefusedLaterCatalog(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.up("a", "x")
 		w.pass()
-		w.storeErrors = []error{forbidden()}
+		w.up("a", "x", "y")
+		w.pass()
+		w.up("a", "x")
+		w.storeErrors = []error{nil, forbidden()}
+		w.pass()
+		w.advance(10 * time.Second)
 		w.up("a", "x", "more")
+		w.pass()
+		w.advance(10 * time.Second)
 		for range 6 {
+			w.advance(4 * time.Second)
 			w.pass()
 			w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("False PublishFailed"))
 			w.Expect(w.ready()).To(Equal("True AllServersAvailable"), "agents can use what they have")
@@ -76,7 +86,7 @@ func TestRefusedLaterCatalog(t *testing.T) {
 		w.Expect(meta.FindStatusCondition(w.get().Status.Conditions, v1alpha1.ConditionCatalogPublished).Message).
 			To(HaveSuffix("; the last catalog stays published"))
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
-		w.Expect(w.stores).To(Equal(2))
+		w.Expect(w.stores).To(Equal(4), "what was refused takes no turn")
 		w.advance(configmap.RetryInterval)
 		w.Expect(w.offers()).To(Equal("mcp_a_more mcp_a_x"))
 		w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("True Published"))

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -156,7 +158,7 @@ func TestRefusalIsOfOneContent(t *testing.T) {
 		object.Immutable = &yes
 		w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
 		w.up("a", "x", "more")
-		w.storeErrors = []error{forbidden()} // in the place of what a real API server says
+		w.storeErrors = []error{apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, object.Name, nil)}
 		w.pass()
 		w.Expect(meta.FindStatusCondition(w.get().Status.Conditions, v1alpha1.ConditionCatalogPublished).Message).To(Equal(
 			`ConfigMap "coder-mcp-catalog" was made immutable, so that it cannot be written; delete it, and it is written ` +

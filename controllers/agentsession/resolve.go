@@ -32,7 +32,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	}
 	s.chosen = selection.Resolve(world.World, s.before)
 	if s.chosen.Fault != nil && s.document != nil {
-		s.chosen = selection.Remainder(world.World, s.before, given(s.document))
+		s.chosen = selection.Remainder(world.World, s.before, s.chosen.Fault, given(s.document))
 	}
 	if world.err != nil {
 		return world.err

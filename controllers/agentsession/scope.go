@@ -87,7 +87,7 @@ func (s *scope) result() ctrl.Result {
 	if s.again.IsZero() {
 		return ctrl.Result{}
 	}
-	priority := 0
+	priority := 0 // said also when it is the usual one: the queue would keep that of a pass that yielded
 	if s.yields {
 		priority = handler.LowPriority
 	}

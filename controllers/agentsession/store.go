@@ -44,18 +44,21 @@ func (c *storedCatalog) version() string {
 // catalogName is the name of an agent session's catalog ConfigMap.
 func catalogName(session string) string { return session + "-mcp-catalog" }
 
-// loadCatalog reads what this object published. The cache only holds ConfigMaps that carry our label: where it has
-// none although something was published, or somebody else's is in the way, the API server is asked. What was published
-// stands also while the ConfigMap is gone or damaged: it is put right.
+// loadCatalog reads what this object published. The cache only holds ConfigMaps that carry our label: where it has none
+// although something was published, or the name was taken when it was to be, the API server is asked. What was
+// published stands also while the ConfigMap is gone or damaged: it is put right.
 func (r *Reconciler) loadCatalog(ctx context.Context, s *scope) error {
 	m := s.memory
 	s.stored = &storedCatalog{name: catalogName(s.name.Name)}
-	err := r.read(ctx, s, r.Client)
-	if known := m.good.document != nil || m.taken || s.before.Status.Catalog != nil; known && s.stored.object == nil {
-		err = errors.Join(err, r.read(ctx, s, r.Live))
-	}
-	if err != nil {
+	if err := r.read(ctx, s, r.Client); err != nil {
 		return err
+	}
+	published := m.good.document != nil || s.before.Status.Catalog != nil
+	if s.stored.object == nil && (published || m.taken) {
+		if err := r.read(ctx, s, r.Live); err != nil {
+			return err
+		}
+		m.taken = s.stored.object != nil
 	}
 	if s.document == nil && !s.stored.foreign {
 		s.document, s.encoding = m.good.document, m.good.encoding
@@ -111,16 +114,12 @@ func (s *scope) content(encoded catalog.Encoded) *configmap.Content {
 	}
 }
 
-// write replaces the ConfigMap, unless the API server refused just this a moment ago. It returns the new
-// resourceVersion.
+// write replaces the ConfigMap and returns the new resourceVersion.
 func (r *Reconciler) write(ctx context.Context, s *scope, content *configmap.Content) (version string, err error) {
 	m := s.memory
-	if m.refused.Stands(s.now, content.Encoded, s.stored.object) {
-		return "", m.refused
-	}
 	version, err = r.store().Write(ctx, content, s.stored.object)
 	errors.As(err, &m.refused)
-	if s.stored.object == nil && errors.Is(err, configmap.ErrSuperseded) {
+	if errors.Is(err, configmap.ErrTaken) {
 		m.taken = true
 		s.lookAgain(s.now)
 	}

@@ -32,8 +32,14 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	err = r.renew(ctx, s, stored)
 	s.expire(stored)
 	s.offered = r.catalogs.of(s.key).offered(s, stored)
-	s.judged = !errors.Is(err, configmap.ErrSuperseded)
+	return s.tellStored(stored, err)
+}
+
+// tellStored sets CatalogPublished from what became of the ConfigMap.
+func (s *scope) tellStored(stored *storedCatalog, err error) error {
 	var refused *endpoint.Refusal
+	s.judged = !errors.Is(err, configmap.ErrSuperseded)
+	s.halfway = err != nil && !errors.As(err, &refused)
 	switch {
 	case errors.Is(err, configmap.ErrSuperseded):
 		s.requeue.RequeueAfter = conflictDelay
@@ -126,12 +132,15 @@ func (r *Reconciler) keep(
 	if err != nil {
 		return "", fmt.Errorf("catalog: %w", err)
 	}
-	if content := s.content(stored, encoded, r.era(s, stored)); !stored.exists || !content.Stands(stored.object) {
+	content, seen := s.content(stored, encoded, r.era(s, stored)), r.catalogs.of(s.key)
+	if stored.exists && content.Stands(stored.object) {
+		seen.refused = nil // nothing is outstanding any more
+	} else {
 		if written, err := r.replaceCatalog(ctx, s, stored, content); !written {
 			return "", err
 		}
 		stored.exists, stored.document, stored.approved = true, document, document.Approved
-		r.catalogs.of(s.key).decoded = decoded{version: stored.version, document: document, approved: document.Approved}
+		seen.decoded = decoded{version: stored.version, document: document, approved: document.Approved}
 	}
 	return encoded.Encoding, nil
 }

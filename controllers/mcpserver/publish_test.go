@@ -263,6 +263,24 @@ func TestReconnectStoresAtOnce(t *testing.T) {
 	}
 }
 
+// A reconnect whose list could not be stored yet is not acknowledged before it is.
+func TestReconnectIsAcknowledgedWithItsOutcome(t *testing.T) {
+	for name, answer := range map[string]error{"changed meanwhile": conflict(), "unwell": errUnwell} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, declared().Reconnect("1").Obj())
+			w.settle(connected("echo"))
+			w.sessions.Set(testKey, with(connected("echo", "more"), func(s *session.Snapshot) { s.HandledReconnect = "1" }))
+			w.storeErrors = []error{answer}
+			_, _ = w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: testName})
+			w.Expect(w.storeErrors).To(BeEmpty())
+			w.Expect(w.get().Status.LastHandledReconnectAt).To(BeEmpty())
+			w.pass()
+			w.Expect(w.get().Status.LastHandledReconnectAt).To(Equal("1"))
+			w.Expect(w.published()).To(Equal([]string{"echo", "more"}))
+		})
+	}
+}
+
 // A ConfigMap that lost its label is not in the cache any more. It gets it back, whether or not the server can be
 // listed, and what it holds stands meanwhile.
 func TestLostLabelIsPutBack(t *testing.T) {

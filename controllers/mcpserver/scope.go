@@ -40,6 +40,7 @@ type scope struct {
 	expired bool             // it stands in the ConfigMap, but was confirmed too long ago to be offered
 	offered *catalog.Catalog // what of it agents may be offered; nil without one
 	judged  bool             // the snapshot's list was looked at to the end
+	halfway bool             // what was to be stored could not be, and is tried again soon
 	requeue ctrl.Result
 }
 

@@ -90,10 +90,10 @@ func progress(s *scope) {
 	s.say.Progress(reason, ready.Message)
 }
 
-// acknowledgeReconnect echoes the annotation once an attempt that it asked for has ended.
+// acknowledgeReconnect echoes the annotation once an attempt that it asked for has ended and what it listed is stored.
 func acknowledgeReconnect(s *scope) {
 	wanted := s.server.Annotations[v1alpha1.AnnotationReconnect]
-	if s.endpoint == nil || s.snapshot.HandledReconnect == wanted {
+	if s.endpoint == nil || s.snapshot.HandledReconnect == wanted && !s.halfway {
 		s.server.Status.LastHandledReconnectAt = wanted
 	}
 }

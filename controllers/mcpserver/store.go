@@ -95,7 +95,7 @@ func (r *Reconciler) replaceCatalog(
 		}
 		if delay := seen.delay(stored.exists); delay > 0 {
 			s.requeue.RequeueAfter = delay
-			return false, nil
+			return false, s.outstanding(seen)
 		}
 	}
 	version, err := r.store().Write(ctx, content, stored.object)
@@ -105,8 +105,16 @@ func (r *Reconciler) replaceCatalog(
 	case err != nil:
 		return false, err
 	}
-	stored.version = version
+	stored.version, seen.refused = version, nil
 	return true, nil
+}
+
+// outstanding is what is told while a write waits for its turn: a refusal of what was to stand before it still counts.
+func (s *scope) outstanding(seen *seenCatalog) error {
+	if seen.refused == nil {
+		return nil
+	}
+	return &endpoint.Refusal{Reason: v1alpha1.ReasonPublishFailed, Message: seen.refused.Error()}
 }
 
 // refuse is what a person must mend, and has it tried again.

@@ -25,6 +25,8 @@ const FieldOwner = client.FieldOwner("mooring")
 var (
 	// ErrSuperseded says that the ConfigMap is no longer the one that was read. The next pass reads it again.
 	ErrSuperseded = errors.New("catalog was changed meanwhile")
+	// ErrTaken is ErrSuperseded where there was to be none: there is one, somebody's.
+	ErrTaken = fmt.Errorf("%w: it exists", ErrSuperseded)
 	// ErrEnding says that the namespace is being deleted, and everything in it with it.
 	ErrEnding = errors.New("namespace is being deleted")
 )
@@ -141,7 +143,9 @@ func (s *Store) Write(ctx context.Context, c *Content, before *corev1.ConfigMap)
 		err = s.Client.Update(ctx, object, FieldOwner)
 	}
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), before != nil && apierrors.IsNotFound(err):
+	case apierrors.IsAlreadyExists(err):
+		return "", ErrTaken
+	case apierrors.IsConflict(err), before != nil && apierrors.IsNotFound(err):
 		return "", ErrSuperseded
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return "", ErrEnding

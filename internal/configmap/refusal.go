@@ -30,7 +30,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	if e.before != nil && ptr.Deref(e.before.Immutable, false) {
+	if e.before != nil && ptr.Deref(e.before.Immutable, false) && apierrors.IsInvalid(e.Err) {
 		return fmt.Sprintf("ConfigMap %q was made immutable, so that it cannot be written; delete it, and it is written anew",
 			e.ConfigMap)
 	}

@@ -9,13 +9,10 @@ import (
 )
 
 // Remainder says what may stand of what a session was given, servers by name and UID (or "" for any of that name),
-// while Resolve finds a fault: its Choices are those that every declaration which can be read still allows, its Filters
-// are those that can be read. Nothing is added, since what cannot be read may forbid it.
-func Remainder(world *World, session *v1alpha1.AgentSession, given map[catalog.Ref]string) Result {
-	lineage, fault := lineageOf(world, session)
-	if fault == nil {
-		fault = Resolve(world, session).Fault
-	}
+// while Resolve finds this fault: its Choices are those that every declaration which can be read still allows, its
+// Filters are those that can be read. Nothing is added, since what cannot be read may forbid it.
+func Remainder(world *World, session *v1alpha1.AgentSession, fault *Fault, given map[catalog.Ref]string) Result {
+	lineage, _ := lineageOf(world, session)
 	result := Result{Fault: fault}
 	for ref, uid := range given {
 		reference := v1alpha1.ServerReference{Namespace: ref.Namespace, Name: ref.Name}
@@ -42,7 +39,8 @@ func (r *Result) narrow(world *World, member *v1alpha1.AgentSession) {
 		if limits && chosen[choice.Ref].Server == nil {
 			return true
 		}
-		r.leaveOut(&choice, member)
+		var apart Result // whose native keys these would be is not known
+		apart.leaveOut(&choice, member)
 		return !member.Spec.Enabled() || choice.State != ""
 	})
 }

@@ -129,7 +129,10 @@ func TestRemainder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := withSessions(withForeign(world(servers...), open, shut), append(c.others, c.session.Obj())...)
-			result := selection.Remainder(w, c.session.Obj(), given)
+			result := selection.Remainder(w, c.session.Obj(), selection.Resolve(w, c.session.Obj()).Fault, given)
+			if len(result.NativeKeys) != 0 {
+				t.Errorf("keys are %v, want none", result.NativeKeys)
+			}
 			if result.Fault == nil || result.Fault.Reason != c.reason {
 				t.Errorf("fault is %v, want %s", result.Fault, c.reason)
 			}
