@@ -235,11 +235,11 @@ func escape(literal string) string { return variableStart.ReplaceAllString(liter
 // mostVariables is the most that a spec may have.
 const mostVariables = 32
 
-// finish checks what only the whole entry shows.
 // notSupported is said of every process.
 const notSupported = "this version of Mooring runs no processes (spec.stdio): the server is refused with " +
 	"NotSupportedYet unless it is disabled; serve the command over HTTP and use spec.http"
 
+// finish checks what only the whole entry shows.
 func (b *binder) finish() error {
 	if len(b.spec.Variables) > mostVariables {
 		return fmt.Errorf("it needs more than %d variables", mostVariables)

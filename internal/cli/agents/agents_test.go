@@ -350,6 +350,25 @@ func TestReloadOfWhatIsNotReady(t *testing.T) {
 `))
 }
 
+// A former catalog keeps the session ready when the one of the reload is refused; that is no success, either.
+func TestReloadWhoseCatalogIsRefused(t *testing.T) {
+	g := NewWithT(t)
+	const message = `the API server refused to store ConfigMap "coder-mcp-catalog" (exceeded quota: objects); ` +
+		`the last catalog stays published`
+	c := echoing(t, builder.AgentSession("coder").Namespace("agents").Obj(), &v1alpha1.AgentSessionStatus{
+		Summary: "1/1",
+		Catalog: &v1alpha1.SessionCatalogStatus{ToolCount: ptr.To[int32](7), Revision: "0123456789ab"},
+		Conditions: []metav1.Condition{
+			{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAllServersAvailable},
+			{Type: v1alpha1.ConditionCatalogPublished, Status: metav1.ConditionFalse,
+				Reason: v1alpha1.ReasonPublishFailed, Message: message},
+		},
+	})
+	out, _, err := executeAs(t, "mooring", agents.Reload(c), "coder")
+	g.Expect(err).To(MatchError("the catalog was not published: " + message))
+	g.Expect(out).To(BeEmpty())
+}
+
 // Without a manager there is nothing to wait for: the request is made, and that it stands is told at once.
 func TestReloadWithoutAManager(t *testing.T) {
 	g := NewWithT(t)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -79,13 +80,17 @@ func (p place) reload(ctx context.Context) error {
 // errNotReady is the outcome of a reload after which the agent does not have what was declared for it.
 var errNotReady = errors.New("the agent session is not ready")
 
-// tell prints what agents are offered now, or why the session is not ready.
+// tell prints what agents are offered now. It fails when the session is not ready, or its catalog is a former one.
 func (p place) tell(ctx context.Context, session *v1alpha1.AgentSession) error {
 	if !meta.IsStatusConditionTrue(session.Status.Conditions, v1alpha1.ConditionReady) {
 		if _, err := fmt.Fprint(p.Cmd.OutOrStdout(), explain.Agent(session, p.View(ctx))); err != nil {
 			return err
 		}
 		return errNotReady
+	}
+	published := meta.FindStatusCondition(session.Status.Conditions, v1alpha1.ConditionCatalogPublished)
+	if published != nil && published.Status == metav1.ConditionFalse { // with the former one, the session stays ready
+		return fmt.Errorf("the catalog was not published: %s", published.Message)
 	}
 	tools, revision := int32(0), "none"
 	if catalog := session.Status.Catalog; catalog != nil {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,6 +84,11 @@ func apiServer(t *testing.T, status int) *rest.Config {
 	return &rest.Config{Host: server.URL}
 }
 
+// behind is a configuration for an API server that is asked by way of this proxy.
+func behind(proxy string) *rest.Config {
+	return &rest.Config{Host: "http://192.0.2.1", Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }}
+}
+
 // What a person reads is about the cluster, not about what a library wanted of it.
 func TestExplain(t *testing.T) {
 	choice := Target{Context: "prod", Choice: true}
@@ -98,14 +105,16 @@ func TestExplain(t *testing.T) {
 			`is it running? --context chooses another`},
 		"refused, in a pod": {apiServer(t, 0), Target{},
 			`cannot reach the API server at HOST (connection refused); is it running?`},
-		"unknown host": {&rest.Config{Host: "http://none.invalid"}, choice,
-			`cannot reach the API server at HOST of context "prod" (no such host: none.invalid); --context chooses another`},
+		"refused by the proxy": {behind(apiServer(t, 0).Host), choice, `cannot reach the proxy for the API server at HOST ` +
+			`of context "prod" (connection refused); is it running? --context chooses another`},
 		"silent": {&rest.Config{Host: "http://192.0.2.1", Timeout: time.Nanosecond}, Target{Context: "dev"},
 			`cannot reach the API server at HOST of context "dev" (no answer in time); is it running?`},
 		"authority": {&rest.Config{Host: secured.URL}, Target{}, `cannot reach the API server at HOST (tls: failed to ` +
 			`verify certificate: x509: certificate signed by unknown authority)`},
 		"credentials": {apiServer(t, http.StatusUnauthorized), choice, `the API server at HOST of context "prod" does not ` +
 			`accept the credentials of the kubeconfig; are they still valid? --context chooses another`},
+		"credentials, in a pod": {apiServer(t, http.StatusUnauthorized), Target{},
+			`the API server at HOST does not accept the credentials of this process; are they still valid?`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.target.Host = test.config.Host
@@ -114,6 +123,17 @@ func TestExplain(t *testing.T) {
 			NewWithT(t).Expect(test.target.Explain(err)).To(MatchError(want))
 		})
 	}
+}
+
+// No resolver is asked: what one answers depends on where the test runs.
+func TestExplainUnknownHost(t *testing.T) {
+	const host = "https://none.invalid"
+	err := &url.Error{Op: "Get", URL: host, Err: &net.OpError{Op: "dial", Err: &net.DNSError{
+		Err: "no such host", Name: "none.invalid", IsNotFound: true,
+	}}}
+	NewWithT(t).Expect(Target{Host: host, Context: "prod", Choice: true}.Explain(err)).To(MatchError(
+		`cannot reach the API server at https://none.invalid of context "prod" (no such host: none.invalid); ` +
+			`--context chooses another`))
 }
 
 func TestExplainLeavesOthersAlone(t *testing.T) {

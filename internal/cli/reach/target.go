@@ -40,11 +40,14 @@ func (t Target) Explain(err error) error {
 	case err == nil || errors.Is(err, context.Canceled):
 		return err
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("%s does not accept the credentials of the kubeconfig; are they still valid?%s", server, t.choice())
+		return fmt.Errorf("%s does not accept the credentials of %s; are they still valid?%s", server, t.source(), t.choice())
 	}
 	reason, down := cause(err)
 	if reason == "" {
 		return err
+	}
+	if proxied(err) {
+		server = "the proxy for " + server
 	}
 	hint := t.choice()
 	if down {
@@ -53,6 +56,20 @@ func (t Target) Explain(err error) error {
 		hint = ";" + hint
 	}
 	return fmt.Errorf("cannot reach %s (%s)%s", server, reason, hint)
+}
+
+// source is where the credentials come from.
+func (t Target) source() string {
+	if t.Context == "" {
+		return "this process"
+	}
+	return "the kubeconfig"
+}
+
+// proxied tells that a request did not come farther than to the proxy, as net/http tells it.
+func proxied(err error) bool {
+	var operation *net.OpError
+	return errors.As(err, &operation) && operation.Op == "proxyconnect"
 }
 
 func (t Target) choice() string {

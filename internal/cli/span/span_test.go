@@ -11,6 +11,7 @@ import (
 
 func TestText(t *testing.T) {
 	for d, want := range map[time.Duration]string{
+		-3 * time.Second:                       "0s",
 		0:                                      "0s",
 		1500 * time.Millisecond:                "1s",
 		59 * time.Second:                       "59s",

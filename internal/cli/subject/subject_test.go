@@ -3,6 +3,7 @@ package subject_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -77,6 +78,19 @@ func TestFindOfOneKind(t *testing.T) {
 	g.Expect(errors.As(err, new(*usage.Error))).To(BeTrue(), "it is said before the cluster is asked")
 	_, err = subject.Find(command(), cluster{}, "session/a", subject.Session)
 	g.Expect(err).To(MatchError(errDown))
+}
+
+// What is no name is refused before the cluster is asked.
+func TestFindWithoutAName(t *testing.T) {
+	both := []subject.Kind{subject.Server, subject.Session}
+	for _, argument := range []string{"", "server/", "server/a/b", "session//a"} {
+		g := NewWithT(t)
+		_, err := subject.Find(command(), cluster{}, argument, both...)
+		g.Expect(err).To(MatchError(fmt.Sprintf("no name in %q", argument)))
+		g.Expect(errors.As(err, new(*usage.Error))).To(BeTrue(), "it ends with status 2")
+	}
+	_, err := subject.Find(command(), cluster{}, "", subject.Session)
+	NewWithT(t).Expect(err).To(MatchError(`no name in ""`))
 }
 
 // A name that is nearly right is asked for, among those of the kind and the namespace.
