@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,9 +24,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/reach"
 	"github.com/mooring-dev/mooring/internal/cli/statedir"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
@@ -369,6 +372,29 @@ func TestRunWaitsForAnotherManager(t *testing.T) {
 	d.Expect(string(rest)).To(BeEmpty())
 	d.Expect(run.Wait()).To(Succeed())
 	d.end(syscall.SIGINT)
+}
+
+// A run that cannot start stands in nobody's way: what it claimed is given back.
+func TestRunThatCannotStartGivesItsClaimBack(t *testing.T) {
+	g, controlPlane := NewWithT(t), &envtest.Environment{BinaryAssetsDirectory: assets()}
+	t.Cleanup(func() { NewWithT(t).Expect(controlPlane.Stop()).To(Succeed()) })
+	admin, err := controlPlane.Start()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(installInto(t.Context(), admin)).To(Succeed())
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = taken.Close() })
+	p := &process{
+		Settings: &Settings{MetricsAddress: "0", ProbeAddress: taken.Addr().String(), LeaderNamespace: "default"},
+		config:   admin, target: reach.Target{Host: admin.Host}, progress: newProgress(io.Discard), exclusive: true,
+	}
+	g.Expect(p.run(t.Context())).To(MatchError(ContainSubstring("address already in use")))
+	c, err := client.New(admin, client.Options{Scheme: newScheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	lease := &coordinationv1.Lease{}
+	g.Expect(c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: presence.Alone}, lease)).To(Succeed())
+	g.Expect(lease.Spec.AcquireTime).NotTo(BeNil(), "it was claimed")
+	g.Expect(lease.Spec.HolderIdentity).To(BeNil(), "and given back")
 }
 
 // Whoever interrupts the start is left with nothing running, either.

@@ -167,6 +167,7 @@ func (p *process) run(ctx context.Context) error {
 		if keeper, err = p.keeper(ctx); err != nil {
 			return err
 		}
+		defer keeper.Release(context.WithoutCancel(ctx)) // also where the manager does not come to start it
 	}
 	manager, err := NewManager(ctx, p.config, p.Settings)
 	if err != nil {

@@ -74,7 +74,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			k.release(context.WithoutCancel(ctx))
+			k.Release(context.WithoutCancel(ctx))
 			return nil
 		}
 	}
@@ -119,8 +119,9 @@ func (k *Keeper) writeIn(ctx context.Context, namespace string) error {
 	return k.Client.Update(ctx, lease)
 }
 
-// release says that this manager has stopped, unless another tells of itself.
-func (k *Keeper) release(ctx context.Context) {
+// Release says that this manager has stopped, unless another tells of itself. It is for whoever claimed and did not
+// come to Start, too; more than once does no harm.
+func (k *Keeper) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 	for _, namespace := range k.Namespaces {
