@@ -110,7 +110,8 @@ func newRun() *cobra.Command {
 
 Where another manager is active, it waits until that ends: of two, each would hold a session to every server and
 overwrite the status that the other writes. One that was killed counts as active for up to ` +
-			presence.Longest.String() + `.`,
+			presence.Longest.String() + `.
+One that was suspended for longer does not notice that another has begun meanwhile; end one of the two then.`,
 		Args: usage.Args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			chosen, err := cluster.choose()

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/cli/agents"
@@ -120,9 +121,10 @@ func configMap(t *testing.T, name string, encoded catalog.Encoded, err error) *c
 // server is an MCPServer with its catalog.
 func server(t *testing.T, document catalog.ServerDocument) []client.Object {
 	t.Helper()
-	document.Server, document.ConfigHash = catalog.Ref{Namespace: "agents", Name: "github"}, "hash"
-	encoded, err := document.Encode()
 	object := builder.MCPServer("github").Namespace("agents").URL("https://mcp.example.com/mcp").Obj()
+	document.Server = catalog.Ref{Namespace: "agents", Name: "github"}
+	document.ConfigHash = endpoint.Hash(&object.Spec)
+	encoded, err := document.Encode()
 	object.Status.Catalog = &v1alpha1.CatalogStatus{ConfigMap: "github-mcp-tools"}
 	return []client.Object{object, configMap(t, "github-mcp-tools", encoded, err)}
 }
@@ -227,6 +229,29 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(out).To(Equal(test.want + "\n"))
 			g.Expect(errOut).To(Equal(test.note))
+		})
+	}
+}
+
+// What a server listed before it was edited or disabled is nobody's, and is shown as such.
+func TestToolsOfAServerThatIsNoLongerThatOne(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit func(*v1alpha1.MCPServerSpec)
+		note string
+	}{
+		"edited": {func(spec *v1alpha1.MCPServerSpec) { spec.HTTP.URL = "https://other.example.com/mcp" },
+			"Not offered: 2 listed under a former spec."},
+		"disabled": {func(spec *v1alpha1.MCPServerSpec) { spec.Disabled = true },
+			"Not offered: 2 of a server that spec.disabled turns off."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			objects := server(t, catalog.ServerDocument{Catalog: parsed(search, create)})
+			test.edit(&objects[0].(*v1alpha1.MCPServer).Spec)
+			out, errOut, err := executeAs(t, "mooring", agents.Tools(with(t, objects...)), "github", "-o", "json")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(out).To(Equal("[]\n"))
+			g.Expect(errOut).To(Equal(test.note + "\n"))
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
+	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
 )
 
@@ -14,6 +15,8 @@ import (
 type listed struct {
 	catalog.Catalog
 	verdict catalog.Verdict
+	// none says why nothing of it is offered, whatever was approved; empty otherwise.
+	none string
 	// notOffered says of a tool why it is not offered.
 	notOffered map[string]string
 }
@@ -32,6 +35,12 @@ func (p place) listing(server *v1alpha1.MCPServer) (*listed, error) {
 		return nil, fmt.Errorf("catalog in ConfigMap %s: %w", object.Name, err)
 	}
 	out := &listed{Catalog: document.Catalog}
+	switch {
+	case server.Spec.Disabled:
+		out.none = disabled
+	case document.ConfigHash != endpoint.Hash(&server.Spec):
+		out.none = former
+	}
 	var found *catalog.Baseline
 	if baseline, err := catalog.DecodeBaseline(object.Data, object.BinaryData); err == nil {
 		found = &baseline
@@ -58,6 +67,8 @@ func (l *listed) judge(server *v1alpha1.MCPServer) error {
 	for _, tool := range l.Tools {
 		_, approved := l.verdict.Offered.Find(tool.Name)
 		switch {
+		case l.none != "":
+			l.notOffered[tool.Name] = l.none
 		case !filter.Allows(tool.Name):
 			l.notOffered[tool.Name] = denied
 		case !approved:
@@ -69,6 +80,8 @@ func (l *listed) judge(server *v1alpha1.MCPServer) error {
 
 // Why a tool is not offered.
 const (
+	disabled = "disabled"
+	former   = "former"
 	denied   = "denied"
 	withheld = "withheld"
 )
@@ -84,6 +97,12 @@ func (p place) note(l *listed) string {
 		count[word]++
 	}
 	var parts []string
+	if n := count[disabled]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d of a server that spec.disabled turns off", n))
+	}
+	if n := count[former]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d listed under a former spec", n))
+	}
 	if n := count[denied]; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d denied by spec.tools", n))
 	}

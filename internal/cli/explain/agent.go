@@ -75,12 +75,21 @@ func (p *page) nextOf(session *v1alpha1.AgentSession, ready *metav1.Condition) s
 		return fmt.Sprintf("the catalog is published once each server has answered, after %s at most",
 			span.Text(gate.HoldLimit))
 	case ready.Reason == v1alpha1.ReasonPublishFailed:
-		return writtenAgain
+		return rewriting(ready)
 	case ready.Reason == v1alpha1.ReasonDiscoveryFailed:
 		return onceMended
 	default:
 		return "it goes on by itself as soon as its servers can be used"
 	}
+}
+
+// rewriting tells when a catalog that was not stored is written again: one that was refused every minute, one
+// that failed in passing with back-off.
+func rewriting(ready *metav1.Condition) string {
+	if what, _ := parted(ready.Message); strings.HasSuffix(what, " could not be written") {
+		return "the catalog is written again within seconds, and less and less often if that fails, too"
+	}
+	return writtenAgain
 }
 
 // servers tells how many can be used, and what keeps the first few others.

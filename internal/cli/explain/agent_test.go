@@ -59,6 +59,9 @@ func TestAgent(t *testing.T) {
 	first.Status.Servers = many.Status.Servers[:6]
 	notStored := agent(f, v1alpha1.ReasonPublishFailed, refusal("coder-mcp-catalog"))
 	notStored.Status.Summary = "1/1"
+	inPassing := agent(f, v1alpha1.ReasonPublishFailed,
+		`ConfigMap "coder-mcp-catalog" could not be written; it is tried again; the last catalog stays published`)
+	inPassing.Status.Summary, inPassing.Status.Catalog = "1/1", catalog
 	unknown := agent(f, v1alpha1.ReasonDiscoveryFailed,
 		`AgentSession "lead", the parent of "coder", does not exist; create it, or correct spec.parentRef`)
 	unknown.Status.Catalog = &v1alpha1.SessionCatalogStatus{
@@ -67,7 +70,7 @@ func TestAgent(t *testing.T) {
 	changed := agent(yes, v1alpha1.ReasonAllServersAvailable, "")
 	changed.Generation = 3
 	for name, object := range map[string]*v1alpha1.AgentSession{
-		"first": first, "not-stored": notStored, "undiscovered": unknown,
+		"first": first, "not-stored": notStored, "not-written": inPassing, "undiscovered": unknown,
 		"waiting": waiting, "stalled": stalled, "required": required, "many": many, "changed": changed,
 		"new": builder.AgentSession("coder").Namespace("agents").Obj(),
 	} {

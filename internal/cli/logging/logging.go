@@ -43,6 +43,9 @@ func form(layout string) zap.EncoderConfigOption {
 // framework is in front of the functions of controller-runtime.
 const framework = "sigs.k8s.io/controller-runtime/"
 
+// passing is in front of those of them that say what others say: the API server's warnings.
+const passing = framework + "pkg/log."
+
 // core keeps the framework's lines of level Info back unless those of level 1 are wanted.
 type core struct{ zapcore.Core }
 
@@ -60,7 +63,8 @@ func (c core) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore
 }
 
 func (c core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	theirs := strings.HasPrefix(entry.Caller.Function, framework)
+	function := entry.Caller.Function
+	theirs := strings.HasPrefix(function, framework) && !strings.HasPrefix(function, passing)
 	if theirs && entry.Level == zapcore.InfoLevel && !c.Enabled(zapcore.DebugLevel) {
 		return nil
 	}

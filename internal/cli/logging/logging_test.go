@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	"go.uber.org/zap/zapcore"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 var errBroken = errors.New("broken")
@@ -62,6 +66,29 @@ func TestVerbosity(t *testing.T) {
 	}
 }
 
+// installed is the logger of the process, which can be set once.
+var installed = sync.OnceValue(func() *bytes.Buffer {
+	out := &bytes.Buffer{}
+	ctrl.SetLogger(newLogger(out, 0, false))
+	return out
+})
+
+// What the program logs by the framework's logger is not taken for the framework's, and a warning of the API server is
+// not kept back.
+func TestLinesByTheFrameworksLogger(t *testing.T) {
+	g := NewWithT(t)
+	early := ctrl.Log.WithName("early")
+	out := installed()
+	out.Reset()
+	early.Info("one")
+	ctrl.Log.WithName("x").WithValues("a", "b").Info("two")
+	log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{}).
+		HandleWarningHeaderWithContext(t.Context(), 299, "", "deprecated")
+	g.Expect(strings.Split(strings.TrimSpace(out.String()), "\n")).To(HaveExactElements(
+		ContainSubstring(`"logger":"early","msg":"one"`), ContainSubstring(`"logger":"x","msg":"two","a":"b"`),
+		ContainSubstring(`"msg":"deprecated"`)))
+}
+
 // Of what the framework tells, only what is wrong shows, unless everything is asked for.
 func TestFrameworkIsQuiet(t *testing.T) {
 	const controller = framework + "pkg/internal/controller.(*Controller).Start"
@@ -75,6 +102,8 @@ func TestFrameworkIsQuiet(t *testing.T) {
 		{controller, zapcore.InfoLevel, zapcore.InfoLevel, false},
 		{controller, zapcore.InfoLevel, zapcore.DebugLevel, true},
 		{controller, zapcore.ErrorLevel, zapcore.InfoLevel, true},
+		{framework + "pkg/log.(*KubeAPIWarningLogger).HandleWarningHeaderWithContext",
+			zapcore.InfoLevel, zapcore.InfoLevel, true},
 		{ours, zapcore.InfoLevel, zapcore.InfoLevel, true},
 		{ours, zapcore.DebugLevel, zapcore.InfoLevel, false},
 	} {

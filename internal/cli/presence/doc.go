@@ -7,7 +7,9 @@
 //
 // By Claim a manager that runs alone waits until no other does, as elected ones do for one another: of two, each would
 // hold a session to every server, and overwrite what the other says in status. An elected one does not wait for one
-// that runs alone: it is the cluster's own.
+// that runs alone: it is the cluster's own. A claim is looked at once, at the start: a manager that was suspended for
+// as long as Longest does not notice that another has claimed meanwhile. It does not end then, as a manager that was
+// told not to wait takes the Lease over from one that goes on.
 //
 // Whoever may not read Leases learns nothing, and is told nothing. Nor is it said that no manager runs where Leases
 // cannot be looked for in all namespaces: a manager may be in any. Clocks may differ by less than Leeway; by as much, a
