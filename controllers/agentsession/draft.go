@@ -10,6 +10,7 @@ import (
 	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -104,8 +105,11 @@ func (r *Reconciler) sliceOf(s *scope, v *server, before *offer.Document) *offer
 		}
 		s.lookAgain(at)
 	}
-	passes := sieve{patterns: s.chosen.Patterns, allows: func(tool *offer.Tool) bool { return s.chosen.Allows(tool.Name) }}
+	passes := s.sieve()
 	if v.standing.Stored != nil && s.chosen.Fault == nil {
+		if v.item.Refusal == shelf.Rejected { // they are what an earlier declaration let through
+			passes = passes.with(v.Server)
+		}
 		return s.memory.pass(v.Ref, r.slices.of(&v.Choice, v.standing.Stored), passes)
 	}
 	at := slices.IndexFunc(before.Slices, func(o offer.Slice) bool { return o.Ref == v.Ref })
@@ -119,6 +123,11 @@ func (r *Reconciler) sliceOf(s *scope, v *server, before *offer.Document) *offer
 type sieve struct {
 	patterns string
 	allows   func(tool *offer.Tool) bool
+}
+
+// sieve is what the session and its parents let through.
+func (s *scope) sieve() sieve {
+	return sieve{patterns: s.chosen.Patterns, allows: func(tool *offer.Tool) bool { return s.chosen.Allows(tool.Name) }}
 }
 
 // with adds what a server's declaration demands of tools that agents have, where no newer ones are known that it was
@@ -160,16 +169,24 @@ func errorOf(s *scope, v *server, before *offer.Document) (offer.Error, bool) {
 // server itself does not list any more, or lists changed, are not taken away: it may do so every second. Under a fault
 // lists do not count, so that all that goes is taken away.
 func (s *scope) takesAway(d *draft) bool {
-	if s.document == nil {
-		return false
-	}
-	return slices.ContainsFunc(s.document.Slices, func(o offer.Slice) bool {
+	return s.document != nil && slices.ContainsFunc(s.document.Slices, func(o offer.Slice) bool {
 		at := slices.IndexFunc(d.slices, func(n *offer.Slice) bool { return n.Ref == o.Ref })
-		if at < 0 {
+		if at < 0 || d.slices[at].UID != o.UID {
 			return len(o.Tools) > 0
 		}
-		return (s.chosen.Fault != nil || s.edited(o.Ref)) && lacks(d.slices[at], &o)
+		lost := lacking(d.slices[at], &o)
+		return len(lost) > 0 && (s.chosen.Fault != nil || s.edited(o.Ref) || slices.ContainsFunc(lost, s.denies(o.Ref)))
 	})
+}
+
+// denies tells of a tool of a server whether the declarations as they stand deny it. That somebody edited them is told
+// by that also where it is not known of which ones the ConfigMap was made, as after a restart.
+func (s *scope) denies(ref catalog.Ref) func(tool *offer.Tool) bool {
+	passes := s.sieve()
+	if at := slices.IndexFunc(s.servers, func(v server) bool { return v.Ref == ref }); at >= 0 {
+		passes = passes.with(s.servers[at].Server)
+	}
+	return func(tool *offer.Tool) bool { return !passes.allows(tool) }
 }
 
 // edited tells whether the filters, or a server's declaration, are others than when agents were last given its tools.
@@ -184,13 +201,19 @@ func (s *scope) edited(ref catalog.Ref) bool {
 		known && at >= 0 && s.servers[at].item != nil && s.servers[at].item.Generation != generation
 }
 
-// lacks tells whether a slice is without a tool that another one has.
-func lacks(slice, other *offer.Slice) bool {
+// lacking are the tools of a slice that another one is without.
+func lacking(from, slice *offer.Slice) []*offer.Tool {
 	names := map[string]bool{}
-	for i := range slice.Tools {
-		names[slice.Tools[i].Name] = true
+	for i := range from.Tools {
+		names[from.Tools[i].Name] = true
 	}
-	return slices.ContainsFunc(other.Tools, func(tool offer.Tool) bool { return !names[tool.Name] })
+	var lost []*offer.Tool
+	for i := range slice.Tools {
+		if tool := &slice.Tools[i]; !names[tool.Name] {
+			lost = append(lost, tool)
+		}
+	}
+	return lost
 }
 
 // doubled are the servers that lost tools to others of the same exposed name.

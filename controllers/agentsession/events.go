@@ -1,6 +1,9 @@
 package agentsession
 
 import (
+	"fmt"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -70,6 +73,15 @@ func lostServers(before, after *v1alpha1.AgentSession) string {
 		return ""
 	}
 	return "these servers cannot be used now: " + first(lost) + "; status.servers says why"
+}
+
+// first names the first few.
+func first(names []string) string {
+	const most = 5
+	if rest := len(names) - most; rest > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), rest)
+	}
+	return strings.Join(names, ", ")
 }
 
 func digestOf(session *v1alpha1.AgentSession) string {

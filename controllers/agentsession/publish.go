@@ -81,10 +81,11 @@ var errForeign = errors.New("foreign object")
 // stop says that nothing can be published before somebody acts. What was published before stands, which is bad where
 // it was to be withdrawn.
 func (s *scope) stop(withdraws bool, why stall) {
-	if s.document != nil {
+	if s.stored.legible {
+		s.tellCatalog()
 		why.message += "; the last catalog stays published"
 	}
-	if s.document == nil || withdraws {
+	if !s.stored.legible || withdraws {
 		s.stall = &why
 	}
 	s.say.False(v1alpha1.ConditionCatalogPublished, why.reason, why.message)
@@ -195,12 +196,7 @@ func tellPublished(s *scope) {
 		s.say.Unknown(condition, v1alpha1.ReasonAwaitingServers, "the first catalog is about to be published")
 		return
 	}
-	count := s.document.ToolCount()
-	s.session.Status.Catalog = &v1alpha1.SessionCatalogStatus{
-		ConfigMap: s.stored.name, Encoding: s.encoding, Digest: string(s.document.Digest),
-		Revision:  s.document.Digest.Revision(),
-		ToolCount: ptr.To(int32(count)), //nolint:gosec // what fits into a ConfigMap
-	}
+	s.tellCatalog()
 	switch fault := s.chosen.Fault; {
 	case fault != nil && len(s.document.Slices) == 0:
 		s.say.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message+"; an empty catalog is published meanwhile")
@@ -209,11 +205,20 @@ func tellPublished(s *scope) {
 		s.say.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message+"; the last catalog stays published")
 		return
 	}
-	if count == 0 {
+	if s.document.ToolCount() == 0 {
 		s.say.True(condition, v1alpha1.ReasonNoTools, "there are no tools to offer; ConfigMap "+s.stored.name+" says so")
 		return
 	}
 	s.say.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+s.stored.name)
+}
+
+// tellCatalog says which catalog agents have.
+func (s *scope) tellCatalog() {
+	s.session.Status.Catalog = &v1alpha1.SessionCatalogStatus{
+		ConfigMap: s.stored.name, Encoding: s.encoding, Digest: string(s.document.Digest),
+		Revision:  s.document.Digest.Revision(),
+		ToolCount: ptr.To(int32(s.document.ToolCount())), //nolint:gosec // what fits into a ConfigMap
+	}
 }
 
 // awaitingMessage names the first few servers that hold the gate.

@@ -239,6 +239,46 @@ func TestRestartWritesNothing(t *testing.T) {
 	}
 }
 
+// Nor is anything told: the words stand until the servers are heard of.
+func TestRestartTellsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		session *builder.AgentSessionBuilder
+		ready   string
+	}{
+		"all tools are denied":         {agent().Ref("a").Deny("*"), "True AllServersAvailable"},
+		"a required server is down":    {agent().RequiredRef("b"), "False RequiredServerUnavailable"},
+		"none can be chosen":           {agent().Parent("lead"), "False DiscoveryFailed"},
+		"a required one lists nothing": {agent().RequiredRef("c"), "False RequiredServerUnavailable"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			w := newWorld(t, c.session.Obj(), declared("a").Obj(), declared("b").Obj(), declared("c").Obj())
+			lists := func() {
+				w.up("a", "x")
+				w.down("b")
+				w.stands("c", session.Snapshot{
+					State: session.Connected, Settled: true, ListFault: &session.Fault{},
+				}, shelf.Item{Trouble: shelf.Trouble{Reason: "ListToolsFailed", Message: "c lists nothing"}})
+			}
+			lists()
+			w.pass()
+			w.advance(time.Minute)
+			w.Expect(w.ready()).To(Equal(c.ready))
+			before := w.get()
+			w.restart()
+			w.pass()
+			w.late("a", "x")
+			w.late("b")
+			w.late("c")
+			w.pass()
+			w.advance(time.Second)
+			lists()
+			w.pass()
+			w.advance(time.Minute)
+			w.Expect(w.get()).To(Equal(before))
+		})
+	}
+}
+
 // A ConfigMap that is not ours is left alone, is looked at again each minute, and its name is taken when it is free.
 func TestNameConflict(t *testing.T) {
 	inBubble(t, "a person's own", func(t *testing.T) {

@@ -92,3 +92,50 @@ func TestRefusedLaterCatalog(t *testing.T) {
 		w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("True Published"))
 	})
 }
+
+// While a catalog is refused, status tells of the one that agents have, also where that was not told before.
+func TestRefusedLaterCatalogTellsOfThePresentOne(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		w.pass()
+		for _, tool := range []string{"second", "third"} { // status is not written so soon again
+			w.up("a", tool)
+			w.pass()
+		}
+		w.storeErrors = []error{forbidden()}
+		w.advance(time.Second)
+		w.edit(func(s *v1alpha1.AgentSession) { s.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"*_third"}} })
+		w.pass()
+		w.Expect(w.offers()).To(Equal("mcp_a_third"))
+		w.Expect(w.ready()).To(Equal("False PublishFailed"))
+		w.Expect(w.get().Status.Catalog.Digest).To(Equal(string(w.document().Digest)))
+	})
+}
+
+// A catalog that is lost and may not be put back does not stay published, and nothing is called Ready meanwhile.
+func TestRefusalToPutBackWhatIsLost(t *testing.T) {
+	for loss, loses := range map[string]func(w *world){
+		"deleted": losses["itself"],
+		"damaged": func(w *world) {
+			object := w.configMap()
+			object.Data["catalog.json"] = "{"
+			w.Expect(w.api.Update(w.t.Context(), object)).To(Succeed())
+		},
+	} {
+		inBubble(t, loss, func(t *testing.T) {
+			w := newWorld(t, agent().Obj(), declared("a").Obj())
+			w.up("a", "x")
+			w.pass()
+			loses(w)
+			w.storeErrors = []error{forbidden()}
+			w.pass()
+			w.Expect(w.ready()).To(Equal("False PublishFailed"))
+			w.Expect(meta.FindStatusCondition(w.get().Status.Conditions, v1alpha1.ConditionCatalogPublished).Message).
+				NotTo(ContainSubstring("stays published"))
+			w.advance(configmap.RetryInterval)
+			w.Expect(w.offers()).To(Equal("mcp_a_x"))
+			w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
+		})
+	}
+}

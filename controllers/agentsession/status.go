@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,6 +46,7 @@ func (r *Reconciler) summarise(s *scope) {
 type tally struct {
 	selected, usable, failed int
 	required                 []string // those that are required and not usable
+	unheard                  bool     // of some, what was said before a restart is all that is known
 }
 
 // tellServers sets status.servers and counts.
@@ -55,7 +55,8 @@ func (r *Reconciler) tellServers(s *scope) tally {
 	var entries []v1alpha1.SessionServerStatus
 	for i := range s.servers {
 		v := &s.servers[i]
-		entry := r.entry(s, v)
+		entry, stands := r.entry(s, v)
+		count.unheard = count.unheard || stands || v.Server != nil && v.item == nil
 		usable := entry.State == v1alpha1.ServerConnected || entry.State == v1alpha1.ServerDeferred
 		usable = usable && s.has(v)
 		if v.Selected() {
@@ -84,18 +85,19 @@ func (s *scope) has(v *server) bool {
 	return ok
 }
 
-// entry is what status says of one server.
-func (r *Reconciler) entry(s *scope, v *server) v1alpha1.SessionServerStatus {
-	entry := v1alpha1.SessionServerStatus{
+// entry is what status says of one server, and whether that stands from before a restart.
+func (r *Reconciler) entry(s *scope, v *server) (entry v1alpha1.SessionServerStatus, stands bool) {
+	entry = v1alpha1.SessionServerStatus{
 		Name: v.Name, Namespace: v.Namespace, Source: v.Source(), State: v.State, Message: v.Message,
 	}
 	if v.State != "" {
-		return entry
+		return entry, false
 	}
 	former := formerEntry(s.before, v)
-	if former != nil && v.standing.State == gate.Pending && !s.memory.met[v.key] &&
-		(former.State == v1alpha1.ServerConnected || former.State == v1alpha1.ServerDisconnected) {
-		entry = *former.DeepCopy() // stands until an attempt has ended in this process
+	stands = former != nil && v.standing.State == gate.Pending && !s.memory.met[v.key] &&
+		(former.State == v1alpha1.ServerConnected || former.State == v1alpha1.ServerDisconnected)
+	if stands { // until an attempt has ended in this process
+		entry = *former.DeepCopy()
 		entry.Source = v.Source()
 	} else {
 		entry.State = state(s, v)
@@ -105,7 +107,7 @@ func (r *Reconciler) entry(s *scope, v *server) v1alpha1.SessionServerStatus {
 	if former != nil {
 		entry.Calls = former.Calls.DeepCopy()
 	}
-	return entry
+	return entry, stands
 }
 
 func toolsOf(document *offer.Document, v *server) *int32 {
@@ -219,11 +221,22 @@ func (s *scope) available(count *tally) (reason, message string) {
 	case count.usable < count.selected:
 		return v1alpha1.ReasonPartiallyAvailable,
 			"some of the selected servers cannot be used now; status.servers says which and why"
-	case s.deniesAll():
-		return v1alpha1.ReasonAllServersAvailable, "every selected server can be used, but spec.tools lets " +
-			"none of their tools through; it goes by exposed names, mcp_<server>_<tool>"
+	case s.deniesAll(), count.unheard && s.said(v1alpha1.ConditionReady).Message == deniedAll:
+		return v1alpha1.ReasonAllServersAvailable, deniedAll
 	}
 	return v1alpha1.ReasonAllServersAvailable, "every selected server can be used"
+}
+
+const deniedAll = "every selected server can be used, but spec.tools lets none of their tools through; it goes by " +
+	"exposed names, mcp_<server>_<tool>"
+
+// said is a condition as it stands of this generation; the zero condition where it does not.
+func (s *scope) said(condition string) metav1.Condition {
+	said := meta.FindStatusCondition(s.before.Status.Conditions, condition)
+	if said == nil || said.ObservedGeneration != s.before.Generation {
+		return metav1.Condition{}
+	}
+	return *said
 }
 
 // deniesAll tells whether there are tools, and the filters let none of them through.
@@ -237,7 +250,8 @@ func (s *scope) deniesAll() bool {
 func (s *scope) progress(count *tally) {
 	ready := meta.FindStatusCondition(s.session.Status.Conditions, v1alpha1.ConditionReady)
 	reason := v1alpha1.ReasonProgressing
-	if count.failed > 0 || s.stall != nil {
+	retried := count.unheard && s.said(v1alpha1.ConditionReconciling).Reason == v1alpha1.ReasonProgressingWithRetry
+	if count.failed > 0 || s.stall != nil || retried {
 		reason = v1alpha1.ReasonProgressingWithRetry
 	}
 	if ready.Status == metav1.ConditionTrue {
@@ -245,15 +259,6 @@ func (s *scope) progress(count *tally) {
 		return
 	}
 	s.say.Progress(reason, ready.Message)
-}
-
-// first names the first few.
-func first(names []string) string {
-	const most = 5
-	if rest := len(names) - most; rest > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), rest)
-	}
-	return strings.Join(names, ", ")
 }
 
 // readingOrder is the verdict, what to expect, and the causes.

@@ -29,8 +29,8 @@ type storedCatalog struct {
 	name    string
 	object  *corev1.ConfigMap // nil when there is none
 	foreign bool              // it is not ours to write
-	// intact: it carries our label, and holds what agents are to have.
-	intact bool
+	// legible: agents can read in it what was published. intact: it carries our label, too.
+	legible, intact bool
 }
 
 // version is the resourceVersion, empty when there is no ConfigMap.
@@ -83,6 +83,7 @@ func (r *Reconciler) read(ctx context.Context, s *scope, from client.Reader) err
 	if document := r.decode(s.memory, object); document != nil {
 		s.document, s.encoding = document, catalog.EncodingOf(object.BinaryData)
 		s.memory.good = good{document, s.encoding}
+		s.stored.legible = true
 		s.stored.intact = object.Labels[v1alpha1.LabelManagedBy] == v1alpha1.LabelManagedByValue
 	}
 	return nil

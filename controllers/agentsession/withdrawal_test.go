@@ -263,6 +263,90 @@ func TestEditsTakeAwayAtOnce(t *testing.T) {
 	}
 }
 
+// The tools of a server that is gone are taken away at once also where another one of its name has come in its place.
+func TestServerInThePlaceOfAnother(t *testing.T) {
+	inBubble(t, "", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		w.pass()
+		for i := range writeBurst {
+			w.up("a", fmt.Sprint("x=", i))
+			w.pass()
+		}
+		w.Expect(w.stores).To(Equal(1+writeBurst), "the bucket is empty")
+		w.Expect(w.api.Delete(t.Context(), declared("a").Obj())).To(Succeed())
+		w.Expect(w.api.Create(t.Context(), declared("a").UID("uid-a2").Obj())).To(Succeed())
+		w.shelf.Drop("uid-a")
+		w.up("a2", "x")
+		w.pass()
+		w.Expect(w.document().Routes()).To(HaveKeyWithValue("mcp_a_x", HaveField("UID", "uid-a2")))
+	})
+}
+
+// What an edit denies is taken away at once also where it is not known what the catalog was made of: after a restart,
+// while a reload waits.
+func TestEditBeforeARestartTakesAwayAtOnce(t *testing.T) {
+	for name, edit := range map[string]func(w *world){
+		"a filter of the session": func(w *world) {
+			w.edit(func(s *v1alpha1.AgentSession) { s.Spec.Tools = &v1alpha1.ToolFilter{Deny: []string{"*_y"}} })
+		},
+		"a filter of the server": func(w *world) {
+			w.change("a", func(s *v1alpha1.MCPServer) { s.Spec.Tools = &v1alpha1.Tools{Deny: []string{"y"}} })
+		},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Obj())
+			w.up("a", "x", "y")
+			w.up("b", "z")
+			w.pass()
+			w.annotate("1")
+			edit(w)
+			w.restart()
+			w.stands("b", session.Snapshot{State: session.Connecting}, shelf.Item{})
+			w.pass()
+			w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_z"))
+			w.Expect(w.get().Status.LastHandledReloadAt).To(BeEmpty(), "the gate holds")
+		})
+	}
+}
+
+// A server's declaration that is rejected keeps what was offered by an earlier one, but for what can be read in it.
+func TestRejectedDeclarationWithholds(t *testing.T) {
+	for name, c := range map[string]struct {
+		tools v1alpha1.Tools
+		want  string
+	}{
+		"nothing that can be read": {v1alpha1.Tools{Deny: []string{"y", "["}}, "mcp_a_x mcp_a_y"},
+		"a filter":                 {v1alpha1.Tools{Deny: []string{"y"}}, "mcp_a_x"},
+		"the need of an approval":  {v1alpha1.Tools{Deny: []string{"["}, Pin: v1alpha1.PinStrict}, ""},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			w := newWorld(t, agent().Obj(), declared("a").Obj())
+			w.up("a", "x", "y")
+			w.pass()
+			w.change("a", func(s *v1alpha1.MCPServer) { s.Spec.Tools = &c.tools })
+			rejected := shelf.Item{
+				Generation: 2, ConfigHash: "h", Refusal: shelf.Rejected, Offered: offering("x", "y"),
+				Trouble: shelf.Trouble{Reason: "InvalidConfiguration"},
+			}
+			w.sessions.Forget("uid-a")
+			w.shelf.Put("uid-a", rejected)
+			w.pass()
+			w.Expect(w.offers()).To(Equal(c.want))
+			w.advance(time.Minute)
+			stores := w.stores
+			w.restart()
+			w.pass()
+			rejected.Offered = nil
+			w.shelf.Put("uid-a", rejected)
+			w.pass()
+			w.advance(time.Minute)
+			w.Expect(w.offers()).To(Equal(c.want))
+			w.Expect(w.stores).To(Equal(stores), "a restart writes nothing")
+		})
+	}
+}
+
 // An edit lifts the limit once: a list that comes and goes afterwards does not use it.
 func TestFlappingListAfterAnEdit(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {

@@ -30,17 +30,24 @@ func Remainder(world *World, session *v1alpha1.AgentSession, fault *Fault, given
 	return result
 }
 
-// narrow leaves what one session of a lineage allows, looked at alone.
+// narrow leaves what one session of a lineage allows, looked at alone. One that chooses nothing itself goes by its
+// parent.
 func (r *Result) narrow(world *World, member *v1alpha1.AgentSession) {
 	_ = r.readFilters(member, r) // globs that cannot be read are the fault, and limit nothing
 	chosen, fault := choose(world, member, nil)
-	limits := member.Spec.Servers != nil && fault == nil
+	limits := fault == nil && (member.Spec.Servers != nil || member.Spec.ParentRef == nil)
 	r.Choices = slices.DeleteFunc(r.Choices, func(choice Choice) bool {
-		if limits && chosen[choice.Ref].Server == nil {
+		if limits && chosen[choice.Ref].Server == nil || excludes(member, choice.Ref) {
 			return true
 		}
 		var apart Result // whose native keys these would be is not known
 		apart.leaveOut(&choice, member)
 		return !member.Spec.Enabled() || choice.State != ""
 	})
+}
+
+// excludes tells whether a session leaves a server out by name, which can be read also where its selector cannot.
+func excludes(member *v1alpha1.AgentSession, ref catalog.Ref) bool {
+	return member.Spec.Servers != nil && ref.Namespace == member.Namespace &&
+		slices.Contains(member.Spec.Servers.Exclude, v1alpha1.ServerExclusion{Name: ref.Name})
 }

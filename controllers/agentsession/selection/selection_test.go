@@ -93,7 +93,8 @@ func TestRemainder(t *testing.T) {
 		s.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
 	}).Obj()
 	shut := is("shut").Namespace("shared").Obj()
-	all := []string{"agents/blue", "agents/failed", "agents/red", "shared/open"}
+	own := []string{"agents/blue", "agents/failed", "agents/red"}
+	all := append(slices.Clone(own), "shared/open")
 	for name, c := range map[string]struct {
 		session *builder.AgentSessionBuilder
 		others  []*v1alpha1.AgentSession
@@ -101,7 +102,17 @@ func TestRemainder(t *testing.T) {
 		want    []string
 		denied  string // by the filters that could be read
 	}{
-		"own globs": {session: agent("coder").Deny("["), reason: "InvalidSelector", want: all},
+		"own globs": {session: agent("coder").Deny("["), reason: "InvalidSelector", want: own},
+		"own globs, a foreign server being named": {
+			session: agent("coder").Deny("[").SelectAll().ForeignRef("shared", "open"), reason: "InvalidSelector", want: all,
+		},
+		"own selector, others being left out": {
+			session: agent("coder").Exclude("red", "open").Mutate(func(s *v1alpha1.AgentSession) {
+				s.Spec.Servers.Selector = &metav1.LabelSelector{
+					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Odd"}}}
+			}),
+			reason: "InvalidSelector", want: []string{"agents/blue", "agents/failed", "shared/open"},
+		},
 		"own selection, while its globs are bad": {
 			session: agent("coder").Deny("[").Select("colour", "red"), reason: "InvalidSelector", want: []string{"agents/red"},
 		},
@@ -115,7 +126,7 @@ func TestRemainder(t *testing.T) {
 			others: []*v1alpha1.AgentSession{agent("lead").Parent("boss").Ref("red").Obj()},
 		},
 		"a parent's globs": {
-			session: agent("coder").Parent("lead").Deny("x*"), reason: "InvalidSelector", want: all, denied: "xy",
+			session: agent("coder").Parent("lead").Deny("x*"), reason: "InvalidSelector", want: own, denied: "xy",
 			others: []*v1alpha1.AgentSession{agent("lead").Allow("[").Obj()},
 		},
 		"a parent that is switched off": {
