@@ -62,7 +62,9 @@ type world struct {
 	// statusErrors and storeErrors are the answers to the next writes.
 	statusErrors, storeErrors []error
 	statusWrites, stores      int
-	reconciler                *Reconciler
+	// passed is called after each pass, unless it is nil.
+	passed     func()
+	reconciler *Reconciler
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -174,6 +176,9 @@ func (w *world) pass() {
 	}
 	if session, ok := w.find(); ok {
 		kstatustest.Check(w.t, session)
+	}
+	if w.passed != nil {
+		w.passed()
 	}
 }
 
