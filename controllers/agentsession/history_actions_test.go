@@ -372,8 +372,7 @@ func declareSessionAnew(h *history) string {
 		}
 		what += ", after a while"
 	}
-	h.disturb()
-	h.tokens = writeBurst
+	h.tokens, h.last.offered = writeBurst, nil
 	h.Expect(h.api.Create(h.t.Context(), h.newSession())).To(Succeed())
 	return what
 }
@@ -417,9 +416,6 @@ func filterLead(h *history) string {
 	})(h)
 }
 
-// disturb notes that the ConfigMap is not as the last pass left it.
-func (h *history) disturb() { h.last.disturbed = true }
-
 // ours is our ConfigMap; nil where there is none.
 func (h *history) ours() *corev1.ConfigMap {
 	h.t.Helper()
@@ -435,7 +431,6 @@ func deleteConfigMap(h *history) string {
 		return ""
 	}
 	h.Expect(h.api.Delete(h.t.Context(), object)).To(Succeed())
-	h.disturb()
 	return "the ConfigMap is deleted"
 }
 
@@ -455,7 +450,6 @@ func spoil(what string, change func(object *corev1.ConfigMap)) func(h *history) 
 			return ""
 		}
 		h.Expect(h.api.Update(h.t.Context(), object)).To(Succeed())
-		h.disturb()
 		return "the ConfigMap: " + what
 	}
 }
@@ -486,7 +480,6 @@ func takeItsPlace(h *history) string {
 	}
 	h.Expect(h.api.Create(h.t.Context(), object)).To(Succeed())
 	h.theirs = h.configMap()
-	h.disturb()
 	return fmt.Sprint("somebody's own ConfigMap takes the place, ", whose, " ", object.Labels)
 }
 
@@ -496,7 +489,6 @@ func giveItsPlaceBack(h *history) string {
 	}
 	h.Expect(h.api.Delete(h.t.Context(), h.theirs)).To(Succeed())
 	h.theirs = nil
-	h.disturb()
 	return "somebody's own ConfigMap is taken away"
 }
 

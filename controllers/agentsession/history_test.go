@@ -94,13 +94,12 @@ type history struct {
 	written, credit int
 	tokens          float64
 	filled          time.Time
-	// passes counts those since something happened.
-	passes int
-	// last is what the last pass found and left.
+	// passes counts those since something happened; newest is the newest version of a ConfigMap that was seen.
+	passes, newest int
+	// last is what the last pass left; offered is of the last one that left a catalog, which the process remembers.
 	last struct {
 		written, stores int
 		offered         map[string]offered
-		disturbed       bool // somebody did something to the ConfigMap since
 	}
 }
 
@@ -156,7 +155,7 @@ func (h *history) start() {
 	r := h.reconciler
 	r.Sessions, r.Shelf, r.ConfigHash = sessions, shelved, addressOf
 	r.Client = interceptor.NewClient(interceptor.NewClient(h.api, h.storage()), h.cached())
-	h.tokens, h.filled = writeBurst, time.Now()
+	h.tokens, h.filled, h.last.offered = writeBurst, time.Now(), nil
 }
 
 // storage is what the API server does with writes: it keeps what is immutable.
@@ -168,7 +167,11 @@ func (h *history) storage() interceptor.Funcs {
 			if h.full {
 				return forbidden()
 			}
-			return h.account(c.Create(ctx, object, options...))
+			err := c.Create(ctx, object, options...)
+			for err == nil && versionOf(object) <= h.newest { // a real API server does not give a version twice
+				err = c.Update(ctx, object)
+			}
+			return h.account(err)
 		},
 		Update: func(
 			ctx context.Context, c client.WithWatch, object client.Object, options ...client.UpdateOption,
@@ -182,6 +185,21 @@ func (h *history) storage() interceptor.Funcs {
 			return h.account(c.Update(ctx, object, options...))
 		},
 	}
+}
+
+// configMap reads the catalog ConfigMap; nil when there is none.
+func (h *history) configMap() *corev1.ConfigMap {
+	h.t.Helper()
+	object := h.world.configMap()
+	if object != nil {
+		h.newest = max(h.newest, versionOf(object))
+	}
+	return object
+}
+
+func versionOf(object client.Object) int {
+	version, _ := strconv.Atoi(object.GetResourceVersion()) // the fake API server counts
+	return version
 }
 
 func sameData(stored *corev1.ConfigMap, object client.Object) bool {
@@ -260,7 +278,7 @@ func (h *history) keepsTheLaws() {
 			h.Expect(h.forbids(m, name, tool)).To(BeEmpty(), name)
 		}
 	}
-	if before := h.last.offered; m.fault() && before != nil && now != nil && !h.last.disturbed {
+	if before := h.last.offered; m.fault() && before != nil && now != nil {
 		for name, tool := range now {
 			h.Expect(before).To(HaveKeyWithValue(name, tool), "under a fault nothing is added or replaced")
 		}
@@ -270,7 +288,9 @@ func (h *history) keepsTheLaws() {
 			}
 		}
 	}
-	h.last.offered, h.last.disturbed = now, false
+	if now != nil { // what is lost is remembered
+		h.last.offered = now
+	}
 }
 
 // writable tells whether nothing keeps the ConfigMap from being written.
@@ -354,7 +374,6 @@ func (h *history) clear() {
 		h.Expect(h.api.Delete(h.t.Context(), object)).To(Succeed())
 	}
 	h.theirs, h.full = nil, false
-	h.disturb()
 	h.script = append(h.script, "all that is in the way is taken away")
 	h.comeToRest()
 	h.Expect(h.writable()).To(BeTrue())
