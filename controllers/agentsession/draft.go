@@ -169,7 +169,10 @@ func errorOf(s *scope, v *server, before *offer.Document) (offer.Error, bool) {
 // server itself does not list any more, or lists changed, are not taken away: it may do so every second. Under a fault
 // lists do not count, so that all that goes is taken away.
 func (s *scope) takesAway(d *draft) bool {
-	return s.document != nil && slices.ContainsFunc(s.document.Slices, func(o offer.Slice) bool {
+	if s.document == nil || s.memory.last.covers(s, *d) { // what agents have was made of it
+		return false
+	}
+	return slices.ContainsFunc(s.document.Slices, func(o offer.Slice) bool {
 		at := slices.IndexFunc(d.slices, func(n *offer.Slice) bool { return n.Ref == o.Ref })
 		if at < 0 || d.slices[at].UID != o.UID {
 			return len(o.Tools) > 0

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,16 +29,14 @@ import (
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/histories"
 )
-
-// historyVariable names the environment variable that chooses histories by their seeds: 17, or 0-4999.
-const historyVariable = "MOORING_HISTORY"
 
 // Whatever people, servers, the API server and the manager do, in whichever order: nothing is offered that a
 // declaration forbids, what others own is not touched, and after a while everything is offered that may be, status
 // says so, and nothing is written any more, a restart of the manager included.
 func TestPropertyAnyHistoryComesToRest(t *testing.T) {
-	first, last := histories(t)
+	first, last := histories.Seeds(t, 30, 150)
 	for seed := first; seed <= last; seed++ {
 		inBubble(t, fmt.Sprint(seed), func(t *testing.T) {
 			h := newHistory(t, seed)
@@ -51,27 +48,6 @@ func TestPropertyAnyHistoryComesToRest(t *testing.T) {
 			h.restartAtRest()
 		})
 	}
-}
-
-// histories are the first and the last seed.
-func histories(t *testing.T) (first, last uint64) {
-	t.Helper()
-	chosen := os.Getenv(historyVariable)
-	switch {
-	case chosen == "" && testing.Short():
-		return 0, 29
-	case chosen == "":
-		return 0, 149
-	}
-	from, to, isRange := strings.Cut(chosen, "-")
-	if !isRange {
-		to = from
-	}
-	first, err := strconv.ParseUint(from, 10, 64)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred(), historyVariable)
-	last, err = strconv.ParseUint(to, 10, 64)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred(), historyVariable)
-	return first, last
 }
 
 // history is a world in which things happen at random.
@@ -249,7 +225,7 @@ func (h *history) happen() {
 // tellFailure prints how a history that went wrong can be lived through again.
 func (h *history) tellFailure() {
 	if h.t.Failed() {
-		h.t.Logf("%s=%d go test ./controllers/agentsession -run '%s'\n%s", historyVariable, h.seed,
+		h.t.Logf("%s=%d go test ./controllers/agentsession -run '%s'\n%s", histories.Variable, h.seed,
 			"TestPropertyAnyHistoryComesToRest", strings.Join(h.script, "\n"))
 	}
 }

@@ -28,7 +28,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	stands := s.stored.intact && (!s.open || s.chosen.Fault != nil) // what was published
 	withdraws := s.takesAway(&d)
 	if !stands || withdraws {
-		if err := r.renew(ctx, s, d); err != nil {
+		if err := r.renew(ctx, s, d, withdraws); err != nil {
 			return s.notPublished(err, withdraws)
 		}
 	}
@@ -92,7 +92,7 @@ func (s *scope) stop(withdraws bool, why stall) {
 }
 
 // renew brings the ConfigMap in line with the draft.
-func (r *Reconciler) renew(ctx context.Context, s *scope, d draft) error {
+func (r *Reconciler) renew(ctx context.Context, s *scope, d draft, withdraws bool) error {
 	if s.stored.foreign {
 		return errForeign
 	}
@@ -104,7 +104,7 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, d draft) error {
 	if err != nil {
 		return err
 	}
-	return r.replace(ctx, s, d, publication)
+	return r.replace(ctx, s, d, publication, withdraws)
 }
 
 func (r *Reconciler) encode(s *scope, d draft) (offer.Publication, error) {
@@ -122,7 +122,9 @@ func (r *Reconciler) desk() (leave func()) {
 }
 
 // replace writes what was put together, if it is not what stands there and its turn has come.
-func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication offer.Publication) (err error) {
+func (r *Reconciler) replace(
+	ctx context.Context, s *scope, d draft, publication offer.Publication, withdraws bool,
+) (err error) {
 	m, first := s.memory, s.document == nil
 	last, content := s.made(d, &publication), s.content(publication.Encoded)
 	switch {
@@ -131,7 +133,7 @@ func (r *Reconciler) replace(ctx context.Context, s *scope, d draft, publication
 		return nil
 	case m.refused.Stands(s.now, content.Encoded, s.stored.object):
 		return m.refused
-	case first && m.last.version == "" && m.refused == nil, s.takesAway(&d), s.reloads():
+	case first && m.last.version == "" && m.refused == nil, withdraws, s.reloads():
 	default:
 		if wait := m.bucket(s.now); wait > 0 {
 			s.lookAgain(s.now.Add(wait))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -30,16 +29,14 @@ import (
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/histories"
 )
-
-// historyVariable names the environment variable that chooses histories by their seeds: 17, or 0-4999.
-const historyVariable = "MOORING_HISTORY"
 
 // Whatever people, the server, the API server and the manager do, in whichever order: nothing is offered that the
 // filter denies, that nobody approved where somebody must, or that was listed at another address; what others own is
 // not touched; and after a while status says what is offered, and nothing is written any more, a restart included.
 func TestPropertyAnyHistoryComesToRest(t *testing.T) {
-	first, last := histories(t)
+	first, last := histories.Seeds(t, 20, 100)
 	for seed := first; seed <= last; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -53,27 +50,6 @@ func TestPropertyAnyHistoryComesToRest(t *testing.T) {
 			})
 		})
 	}
-}
-
-// histories are the first and the last seed.
-func histories(t *testing.T) (first, last uint64) {
-	t.Helper()
-	chosen := os.Getenv(historyVariable)
-	switch {
-	case chosen == "" && testing.Short():
-		return 0, 19
-	case chosen == "":
-		return 0, 99
-	}
-	from, to, isRange := strings.Cut(chosen, "-")
-	if !isRange {
-		to = from
-	}
-	first, err := strconv.ParseUint(from, 10, 64)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred(), historyVariable)
-	last, err = strconv.ParseUint(to, 10, 64)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred(), historyVariable)
-	return first, last
 }
 
 // history is a world in which things happen at random to one server.
@@ -255,7 +231,7 @@ func (h *history) happen() {
 func (h *history) tellFailure() {
 	if h.t.Failed() {
 		h.t.Logf("%s=%d go test ./controllers/mcpserver -run TestPropertyAnyHistoryComesToRest\npinned %s\n%s",
-			historyVariable, h.seed, h.policy, strings.Join(h.script, "\n"))
+			histories.Variable, h.seed, h.policy, strings.Join(h.script, "\n"))
 	}
 }
 
