@@ -11,9 +11,6 @@ import (
 	"syscall"
 )
 
-// specificity holds the classes, most specific first: the first that an error tree holds is the tree's class.
-var specificity = []Class{Auth, Permission, RateLimit, SessionLost, Server, Protocol, Timeout, Transport, Unknown}
-
 // Classify names the fault that err stands for. Every branch of the error tree is searched (Unwrap() error and
 // Unwrap() []error). What an *Error says wins over what can be inferred from other errors, unless it says Unknown;
 // among equals the most specific class wins. Classify(nil) is the zero Failure.
@@ -104,9 +101,9 @@ func walk(err error, visit func(error)) {
 }
 
 func mostSpecific(candidates []Failure) (Failure, bool) {
-	for _, class := range specificity {
+	for _, row := range table {
 		for _, f := range candidates {
-			if f.Class == class {
+			if f.Class == row.Class {
 				return f, true
 			}
 		}

@@ -2,10 +2,10 @@ package failure
 
 import "time"
 
-// Class says what kind of thing went wrong; it decides the reaction.
+// Class says what kind of thing went wrong; its Policy is the reaction.
 type Class string
 
-// The classes, most specific first: where an error tree holds several, the first of this order wins.
+// The classes.
 const (
 	Auth        Class = "auth"        // 401, or no token to be had
 	Permission  Class = "permission"  // 403

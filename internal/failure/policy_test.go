@@ -2,7 +2,7 @@ package failure
 
 import "testing"
 
-func TestOutcomeOf(t *testing.T) {
+func TestOutcome(t *testing.T) {
 	cases := []struct {
 		failure Failure
 		want    Outcome
@@ -17,43 +17,53 @@ func TestOutcomeOf(t *testing.T) {
 		{Failure{Class: Protocol, Sent: true, Answered: true}, Answered},
 	}
 	for _, c := range cases {
-		if got := OutcomeOf(c.failure); got != c.want {
+		if got := c.failure.Outcome(); got != c.want {
 			t.Errorf("%+v: got %s, want %s", c.failure, got, c.want)
 		}
 	}
 }
 
-func TestRefusedBy(t *testing.T) {
+func TestRetires(t *testing.T) {
+	const never, atOnce, afterAttempts = "never", "at once", "after attempts"
+	how := func(f Failure) string {
+		switch {
+		case f.RetiresAtOnce():
+			return atOnce
+		case f.RetiresAfterAttempts():
+			return afterAttempts
+		}
+		return never
+	}
 	cases := []struct {
 		class  Class
 		reason Reason
-		want   RefusedClass
+		want   string
 	}{
-		{Auth, AuthenticationFailed, RefusedAtOnce},
-		{Auth, TokenAcquisitionFailed, RefusedAtOnce},
-		{Permission, PermissionDenied, RefusedAtOnce},
-		{Protocol, NotMCP, RefusedAfterAttempts},
-		{Protocol, TLSVerificationFailed, RefusedAfterAttempts},
-		{Protocol, UnsupportedProtocolVersion, RefusedAfterAttempts},
-		{Protocol, RedirectRefused, RefusedAfterAttempts},
-		{Protocol, AddressNotAllowed, RefusedAfterAttempts},
-		{Protocol, EndpointNotFound, NotRefused},
-		{Protocol, ProtocolError, NotRefused},
-		{Server, ServerError, NotRefused},
-		{RateLimit, RateLimited, NotRefused},
-		{SessionLost, SessionFlapping, NotRefused},
-		{Transport, ConnectFailed, NotRefused},
-		{Timeout, ConnectTimeout, NotRefused},
-		{Unknown, UnknownFailure, NotRefused},
+		{Auth, AuthenticationFailed, atOnce},
+		{Auth, TokenAcquisitionFailed, atOnce},
+		{Permission, PermissionDenied, atOnce},
+		{Protocol, NotMCP, afterAttempts},
+		{Protocol, TLSVerificationFailed, afterAttempts},
+		{Protocol, UnsupportedProtocolVersion, afterAttempts},
+		{Protocol, RedirectRefused, afterAttempts},
+		{Protocol, AddressNotAllowed, afterAttempts},
+		{Protocol, EndpointNotFound, never},
+		{Protocol, ProtocolError, never},
+		{Server, ServerError, never},
+		{RateLimit, RateLimited, never},
+		{SessionLost, SessionFlapping, never},
+		{Transport, ConnectFailed, never},
+		{Timeout, ConnectTimeout, never},
+		{Unknown, UnknownFailure, never},
 	}
 	for _, c := range cases {
 		f := Failure{Class: c.class, Reason: c.reason}
-		if got := RefusedBy(f); got != c.want {
-			t.Errorf("%s: got %d, want %d", c.reason, got, c.want)
+		if got := how(f); got != c.want {
+			t.Errorf("%s: retires %s, want %s", c.reason, got, c.want)
 		}
 		f.Answered = true
-		if got := RefusedBy(f); got != NotRefused {
-			t.Errorf("%s as an answer: got %d", c.reason, got)
+		if got := how(f); got != never {
+			t.Errorf("%s as an answer: retires %s", c.reason, got)
 		}
 	}
 }
@@ -64,11 +74,17 @@ func TestStrikes(t *testing.T) {
 		RateLimit: false, SessionLost: false,
 	}
 	for class, strikes := range want {
-		if got := Strikes(Failure{Class: class}); got != strikes {
+		if got := (Failure{Class: class}).Strikes(); got != strikes {
 			t.Errorf("%s: got %v", class, got)
 		}
-		if Strikes(Failure{Class: class, Answered: true}) {
+		if (Failure{Class: class, Answered: true}).Strikes() {
 			t.Errorf("%s: an answer strikes", class)
 		}
+	}
+}
+
+func TestPolicyOfAnUnknownClassIsThatOfUnknown(t *testing.T) {
+	if got := PolicyOf("novel").Class; got != Unknown {
+		t.Errorf("got %s", got)
 	}
 }

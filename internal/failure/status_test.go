@@ -87,7 +87,7 @@ func TestFromStatus(t *testing.T) {
 			!got.Sent || got.Phase != Call {
 			t.Errorf("%+v: got %+v", c.status, got)
 		}
-		if outcome := OutcomeOf(got); outcome != c.outcome {
+		if outcome := got.Outcome(); outcome != c.outcome {
 			t.Errorf("%+v: outcome %s, want %s", c.status, outcome, c.outcome)
 		}
 	}

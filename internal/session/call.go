@@ -84,7 +84,7 @@ type errand struct {
 
 // Call sends one call over the session that its caller names, opening it if need be, and returns the server's answer.
 // The error is a *Refusal where the server did not process the call and did not say why, a *failure.Error where it
-// refused it or its outcome is not known (failure.OutcomeOf tells), and the cause of ctx where the caller went away.
+// refused it or its outcome is not known (failure.Failure.Outcome tells), and the cause of ctx where the caller went away.
 // It returns within timeouts.call of silence and callMax in all, however the connection behaves.
 func (s *Supervisor) Call(ctx context.Context, key Key, from Caller, call Call) (Answer, error) {
 	srv := s.find(key)

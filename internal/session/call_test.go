@@ -84,7 +84,7 @@ func refuses(t *testing.T, err error, kind session.RefusalKind) *session.Refusal
 func fails(t *testing.T, err error, reason failure.Reason, outcome failure.Outcome) failure.Failure {
 	t.Helper()
 	f := new(failure.Error)
-	if !errors.As(err, &f) || f.Reason != reason || failure.OutcomeOf(f.Failure) != outcome {
+	if !errors.As(err, &f) || f.Reason != reason || f.Outcome() != outcome {
 		t.Fatalf("got %#v, want %s and %s", err, reason, outcome)
 	}
 	return f.Failure

@@ -16,18 +16,18 @@ func (e *errand) decide(ln *line, permit breaker.Permit, err error) verdict {
 		return verdict{err: cause}
 	}
 	f := e.name(ln, err)
-	switch {
+	switch call := f.Policy().Call; {
 	case f.Answered:
 		e.srv.answered(permit)
-	case f.Class == failure.Auth:
+	case call == failure.Reauthenticate:
 		return e.unauthorised(ln, permit, f)
-	case f.Class == failure.RateLimit:
+	case call == failure.Wait:
 		return e.limited(permit, f)
-	case f.Class == failure.SessionLost:
+	case call == failure.Reopen:
 		return e.forgotten(ln, permit, f)
-	case failure.OutcomeOf(f) == failure.Answered:
+	case f.Outcome() == failure.Answered:
 		e.srv.endPermit(permit, (*breaker.Breaker).Rejected)
-	case f.Class == failure.Protocol, e.blameless(ln, f):
+	case call == failure.Fail, e.blameless(ln, f):
 		e.srv.endPermit(permit, (*breaker.Breaker).Cancelled)
 	default:
 		e.srv.failed(ln, permit, f)
@@ -58,7 +58,7 @@ func (e *errand) name(ln *line, err error) failure.Failure {
 // blameless reports whether the failure tells nothing of the server: we ended the connection, or the server was heard
 // while the call ran out of time.
 func (e *errand) blameless(ln *line, f failure.Failure) bool {
-	if f.Class == failure.Timeout && ln.link.aliveAt().After(e.sent) {
+	if f.Policy().Silence && ln.link.aliveAt().After(e.sent) {
 		return true
 	}
 	cause := context.Cause(ln.link.ctx)
@@ -69,7 +69,7 @@ func (e *errand) blameless(ln *line, f failure.Failure) bool {
 // nothing of it was processed or a person said that its tool may be repeated.
 func (e *errand) again(f failure.Failure) verdict {
 	config := e.srv.settings()
-	unprocessed := failure.OutcomeOf(f) == failure.NotProcessed
+	unprocessed := f.Outcome() == failure.NotProcessed
 	refusal := e.srv.refusal()
 	final := verdict{err: &failure.Error{Failure: f}}
 	switch {
@@ -107,7 +107,7 @@ func (e *errand) notDialled(ln *line, permit breaker.Permit) verdict {
 
 // notSent is the verdict where the line was lost before the call was sent over it, and its owner has yet to notice.
 func (e *errand) notSent(ln *line, permit breaker.Permit, f failure.Failure) verdict {
-	if f.Class == failure.SessionLost {
+	if f.Policy().Loses {
 		return e.forgotten(ln, permit, f)
 	}
 	f.Phase, f.Sent = failure.Call, false
@@ -122,7 +122,7 @@ func (e *errand) limited(permit breaker.Permit, f failure.Failure) verdict {
 	if !f.RetryAfterGiven {
 		wait = e.srv.sup.options.Rand.Delay(1)
 	}
-	unprocessed := failure.OutcomeOf(f) == failure.NotProcessed
+	unprocessed := f.Outcome() == failure.NotProcessed
 	e.srv.limited(permit, f, time.Now().Add(wait))
 	config := e.srv.settings()
 	may := !e.resent
@@ -238,7 +238,7 @@ func (s *server) failed(ln *line, permit breaker.Permit, f failure.Failure) {
 // limited notes that the server asked to be left alone.
 func (s *server) limited(permit breaker.Permit, f failure.Failure, until time.Time) {
 	end := (*breaker.Breaker).Cancelled
-	if failure.OutcomeOf(f) == failure.NotProcessed {
+	if f.Outcome() == failure.NotProcessed {
 		end = (*breaker.Breaker).Rejected
 	}
 	s.endPermit(permit, end)

@@ -244,7 +244,7 @@ func (d *discovery) cancelled(permit breaker.Permit) {
 // failed ends a try with a failure.
 func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 	now := time.Now()
-	if f.Class == failure.SessionLost {
+	if f.Policy().Loses {
 		if d.forgotten = recent(append(d.forgotten, now)); len(d.forgotten) < flapping && !permit.Probe {
 			d.cancelled(permit)
 			d.redial(f)
@@ -263,7 +263,7 @@ func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 			return // the handshake works: the list is tried again before the session counts as lost
 		}
 		g.connected = false
-		if !g.breaker.Refused() || failure.RefusedBy(f) != failure.NotRefused || g.fault == nil {
+		if !g.breaker.Refused() || f.RetiresAtOnce() || f.RetiresAfterAttempts() || g.fault == nil {
 			g.fault = g.fault.follow(f)
 		}
 	})
@@ -272,7 +272,7 @@ func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 // vanished notes that a connection ended of itself. It is opened again soon, but where that happens again and again the
 // server is put off as one that forgets its sessions, so that its status does not change all the time.
 func (d *discovery) vanished(f failure.Failure) {
-	if f.Class == failure.SessionLost {
+	if f.Policy().Loses {
 		d.failed(d.pass(), f)
 		return
 	}

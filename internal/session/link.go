@@ -144,8 +144,8 @@ func within(ctx context.Context, timeout time.Duration, phase failure.Phase, tel
 	}
 	f := failure.ClassifyAt(phase, err)
 	lost := new(lostError)
-	switch weak := f.Class == failure.Unknown || f.Class == failure.Transport; {
-	case weak && errors.Is(ctx.Err(), context.DeadlineExceeded):
+	switch {
+	case f.LessSpecific(failure.Timeout) && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		f = failure.ClassifyAt(phase, context.DeadlineExceeded)
 	case f.Class == failure.Unknown && errors.As(context.Cause(ctx), &lost):
 		f = failure.ClassifyAt(phase, lostFailure(lost))

@@ -82,7 +82,7 @@ func (d *discovery) listFailed(permit breaker.Permit, f failure.Failure, began b
 		if f.Answered {
 			g.answered(permit)
 		}
-		if f.Class == failure.RateLimit {
+		if f.Policy().Gates {
 			g.breaker.Gate(now.Add(f.RetryAfter))
 		}
 		g.attempting = false
@@ -214,14 +214,12 @@ func (d *discovery) relist(l *link) *ending {
 		return nil
 	}
 	f := failureOf(err)
-	if f.Class == failure.SessionLost {
+	if f.Policy().Loses {
 		return &ending{failure: f, permit: &permit}
 	}
 	d.listFailed(permit, f, began)
-	switch f.Class {
-	case failure.Auth, failure.Permission, failure.Server, failure.Transport:
+	if f.Policy().ProbeNext {
 		d.health.Demand()
-	case failure.RateLimit, failure.Protocol, failure.Timeout, failure.Unknown, failure.SessionLost:
 	}
 	return nil
 }
@@ -235,14 +233,14 @@ func (d *discovery) checkHealth(l *link) *ending {
 	}
 	permit := d.pass()
 	f := failureOf(err)
-	switch {
+	switch policy := f.Policy(); {
 	case err == nil, f.Answered:
 		d.health.Answered(time.Now())
 		d.change(func(g *guarded) { g.answered(permit) })
-	case f.Class == failure.RateLimit:
+	case policy.Gates:
 		d.health.Answered(time.Now())
 		d.change(func(g *guarded) { g.breaker.Gate(time.Now().Add(f.RetryAfter)) })
-	case f.Class == failure.Timeout && !d.health.Unanswered(time.Now()):
+	case policy.Silence && !d.health.Unanswered(time.Now()):
 		d.srv.tell(Event{Kind: Failed, Failure: f})
 	default:
 		return &ending{failure: f, permit: &permit}

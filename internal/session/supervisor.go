@@ -239,7 +239,7 @@ func (s *Supervisor) judge(key Key, f failure.Failure, change func(func(*guarded
 	s.mu.Unlock()
 	blameless := false
 	change(func(g *guarded) {
-		blameless = f.Class == failure.Transport && s.suspicion.Failed(string(key), time.Now(), len(servers))
+		blameless = f.Policy().Suspect && s.suspicion.Failed(string(key), time.Now(), len(servers))
 		transition(g, blameless)
 	})
 	if blameless {

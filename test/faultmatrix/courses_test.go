@@ -227,7 +227,7 @@ func learnt(err error) (got want) {
 	case errors.Is(err, context.Canceled):
 		got.outcome = abandoned
 	default:
-		got.outcome = outcome(failure.OutcomeOf(f))
+		got.outcome = outcome(f.Outcome())
 		got.class, got.reason = f.Class, f.Reason
 	}
 	return got

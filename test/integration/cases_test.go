@@ -327,7 +327,7 @@ func TestB67_LostAnswer(t *testing.T) {
 	_, err := call("echo")
 	var told *failure.Error
 	g.Expect(errors.As(err, &told)).To(BeTrue())
-	g.Expect(failure.OutcomeOf(told.Failure)).To(Equal(failure.OutcomeUnknown))
+	g.Expect(told.Outcome()).To(Equal(failure.OutcomeUnknown))
 	g.Expect(fake.Executions("echo")).To(Equal(1))
 	_, err = call("echo")
 	g.Expect(err).NotTo(HaveOccurred(), "the session is built anew")

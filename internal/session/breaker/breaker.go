@@ -71,8 +71,8 @@ type Breaker struct {
 
 // blame is what Pardon needs to know of the last strike.
 type blame struct {
-	at        time.Time
-	transport bool
+	at      time.Time
+	suspect bool
 }
 
 // flaps counts how often in a row a server was put off for forgetting its sessions.

@@ -38,7 +38,7 @@ func (b *Breaker) Failed(now time.Time, p Permit, f failure.Failure, blameless b
 	}
 	b.failed++
 	b.granted = b.granted || b.owed(p)
-	if f.Class == failure.RateLimit && f.RetryAfterGiven {
+	if f.Policy().Gates && f.RetryAfterGiven {
 		b.Gate(now.Add(f.RetryAfter))
 	}
 	switch isRefusal := b.countRefusal(f); {
@@ -69,7 +69,7 @@ func (b *Breaker) count(now time.Time, f failure.Failure, blameless bool) {
 		b.putOff(now, b.countFlap(now), f)
 	case b.failed < b.policy.Attempts:
 		b.until = now.Add(b.delay(f))
-	case blameless || !failure.Strikes(f):
+	case blameless || !f.Strikes():
 		b.waits++
 		b.putOff(now, b.waits, f)
 	default:
@@ -79,13 +79,12 @@ func (b *Breaker) count(now time.Time, f failure.Failure, blameless bool) {
 
 // countRefusal reports whether f, after those before it, is a refusal to be believed.
 func (b *Breaker) countRefusal(f failure.Failure) bool {
-	switch failure.RefusedBy(f) {
-	case failure.RefusedAtOnce:
+	switch {
+	case f.RetiresAtOnce():
 		return true
-	case failure.RefusedAfterAttempts:
+	case f.RetiresAfterAttempts():
 		b.refusals++
 		return b.refusals >= b.policy.Attempts
-	case failure.NotRefused:
 	}
 	b.refusals = 0
 	return false
@@ -118,7 +117,7 @@ func (b *Breaker) putOff(now time.Time, n int, f failure.Failure) {
 
 func (b *Breaker) strike(now time.Time, f failure.Failure) {
 	b.waits = 0
-	b.blame = blame{at: now, transport: f.Class == failure.Transport}
+	b.blame = blame{at: now, suspect: f.Policy().Suspect}
 	if b.strikes < b.policy.Strikes {
 		b.strikes++
 	}

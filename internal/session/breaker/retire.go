@@ -53,7 +53,7 @@ const (
 // Pardon takes back a strike that a failing transport added in the last 30 s, because it turned out that most
 // servers failed so at once. It reports whether there was one.
 func (b *Breaker) Pardon(now time.Time) bool {
-	if !b.blame.transport || now.Sub(b.blame.at) > pardonable {
+	if !b.blame.suspect || now.Sub(b.blame.at) > pardonable {
 		return false
 	}
 	if b.state != Quarantined && b.kind != exhausted {
