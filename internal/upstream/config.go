@@ -11,7 +11,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 )
 
 // Protocol is the transport to speak.
@@ -27,10 +27,10 @@ const (
 )
 
 // Header is one configured header.
-type Header = shield.Header
+type Header = mcphttp.Header
 
-// TokenSource gives a bearer token for each request; see shield.TokenSource.
-type TokenSource = shield.TokenSource
+// TokenSource gives a bearer token for each request; see mcphttp.TokenSource.
+type TokenSource = mcphttp.TokenSource
 
 // Config is everything needed to connect to one server, with every reference resolved.
 type Config struct {
@@ -73,7 +73,7 @@ var (
 	ErrBadURL   = errors.New("not an absolute http or https URL with a host")
 	ErrBadProxy = errors.New("not a proxy URL")
 	// ErrBadBundle: the CA bundle has no certificate.
-	ErrBadBundle = shield.ErrBadBundle
+	ErrBadBundle = mcphttp.ErrBadBundle
 	// ErrUnknownVersion: Mooring does not speak the pinned protocol version.
 	ErrUnknownVersion = errors.New("protocol version that Mooring does not speak")
 )
@@ -88,19 +88,19 @@ func endpoint(text secret.Value) (*url.URL, error) {
 	return u, nil
 }
 
-func proxy(text secret.Value) (shield.Proxy, error) {
+func proxy(text secret.Value) (mcphttp.Proxy, error) {
 	if text.IsZero() {
-		return shield.EnvironmentProxy(), nil
+		return mcphttp.EnvironmentProxy(), nil
 	}
 	u, err := url.Parse(text.Reveal())
 	if err != nil || u.Hostname() == "" {
-		return shield.Proxy{}, ErrBadProxy
+		return mcphttp.Proxy{}, ErrBadProxy
 	}
 	switch u.Scheme {
 	case "http", "https", "socks5", "socks5h":
-		return shield.FixedProxy(u), nil
+		return mcphttp.FixedProxy(u), nil
 	}
-	return shield.Proxy{}, ErrBadProxy
+	return mcphttp.Proxy{}, ErrBadProxy
 }
 
 // NewDialer checks cfg and returns a Dialer for it. It connects to nothing.
@@ -109,7 +109,7 @@ func NewDialer(cfg Config) (*Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	credentials := shield.Credentials{Headers: cfg.Headers, Bearer: cfg.Bearer, Tokens: cfg.TokenSource}
+	credentials := mcphttp.Credentials{Headers: cfg.Headers, Bearer: cfg.Bearer, Tokens: cfg.TokenSource}
 	if err := credentials.Check(); err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func NewDialer(cfg Config) (*Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	trust, err := shield.TLSConfig(cfg.CABundle, cfg.ClientCertificate, cfg.ServerName)
+	trust, err := mcphttp.TLSConfig(cfg.CABundle, cfg.ClientCertificate, cfg.ServerName)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func NewDialer(cfg Config) (*Dialer, error) {
 	cfg = cfg.withDefaults()
 	return &Dialer{
 		cfg: cfg, client: clientInfo(cfg.UserAgent),
-		http: shield.Config{
+		http: mcphttp.Config{
 			Endpoint: target, Credentials: credentials, UserAgent: cfg.UserAgent,
 			TLS: trust, Proxy: via, Egress: cfg.Egress,
 		},

@@ -11,8 +11,8 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
 	"github.com/mooring-dev/mooring/internal/upstream/wire"
 )
 
@@ -94,7 +94,7 @@ func (c *conn) Probe(ctx context.Context) (err error) {
 		method = "ping"
 	}
 	m, err := c.wire.Exchange(ctx, c.request(failure.Probe, method, nil))
-	if method == "tools/list" && errors.Is(err, shield.ErrTooLarge) {
+	if method == "tools/list" && errors.Is(err, mcphttp.ErrTooLarge) {
 		return nil
 	}
 	if err != nil {

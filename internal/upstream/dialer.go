@@ -7,7 +7,7 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/wire"
 )
 
@@ -18,7 +18,7 @@ const maxDiscover = 10 * time.Second
 type Dialer struct {
 	cfg    Config
 	client implementation
-	http   shield.Config
+	http   mcphttp.Config
 }
 
 var (
@@ -206,8 +206,8 @@ func (d *Dialer) initialize(ctx context.Context, w wire.Wire) (*hello, error) {
 	return h, err
 }
 
-func (d *Dialer) newClient(watch session.Observer) *shield.Client {
+func (d *Dialer) newClient(watch session.Observer) *mcphttp.Client {
 	cfg := d.http
 	cfg.Alive = watch.Alive
-	return shield.New(cfg)
+	return mcphttp.New(cfg)
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
 	"github.com/mooring-dev/mooring/internal/upstream/wire"
 )
 
@@ -139,7 +139,7 @@ func initializeOnce(
 	}
 	w.Agree(result.ProtocolVersion)
 	if ctx.Err() != nil { // the answer came when nobody waited for it any more; what it opened is closed
-		return nil, nil, shield.Ended(ctx, failure.Connect, true, "")
+		return nil, nil, mcphttp.Ended(ctx, failure.Connect, true, "")
 	}
 	if err := w.Notify(ctx, failure.Connect, rpc.Notification("notifications/initialized", nil)); err != nil {
 		return nil, nil, err
@@ -154,7 +154,7 @@ func offeredBy(err error, asked string) []string {
 	if statusOf(err) != 400 {
 		return nil
 	}
-	body := shield.BodyOf(err)
+	body := mcphttp.BodyOf(err)
 	if m, ok := errorIn(body); ok {
 		fault, _ := m.Fault()
 		return offered(fault.Data, []byte(fault.Message), asked)
@@ -199,7 +199,7 @@ func wantsModern(err error) bool {
 	if !errors.As(err, &f) {
 		return false
 	}
-	if m, ok := errorIn(shield.BodyOf(err)); ok {
+	if m, ok := errorIn(mcphttp.BodyOf(err)); ok {
 		fault, _ := m.Fault()
 		return fault.Code == rpc.MethodNotFound || isModernCode(fault.Code)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
 )
 
 // Limits of one list.
@@ -68,7 +68,7 @@ func (c *conn) page(ctx context.Context, cursor string) (*page, error) {
 		params = params.With("cursor", text)
 	}
 	m, err := c.wire.Exchange(ctx, c.request(failure.List, "tools/list", params))
-	if errors.Is(err, shield.ErrTooLarge) {
+	if errors.Is(err, mcphttp.ErrTooLarge) {
 		return nil, tooLarge("one answer is larger than 16 MiB")
 	}
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
 )
 
 // verdict is what server/discover brought.
@@ -78,7 +78,7 @@ func evidence(ctx context.Context, err error) *failure.Error {
 
 // modernError finds an error that only a modern server sends in the body of an error answer.
 func modernError(err error) (rpc.Message, bool) {
-	m, ok := errorIn(shield.BodyOf(err))
+	m, ok := errorIn(mcphttp.BodyOf(err))
 	if !ok {
 		return m, false
 	}

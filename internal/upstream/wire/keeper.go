@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
 )
 
 const (
@@ -22,22 +22,22 @@ const (
 )
 
 // Opening makes the standing stream of an era.
-type Opening func(ctx context.Context, lastEventID string) (*shield.Answer, error)
+type Opening func(ctx context.Context, lastEventID string) (*mcphttp.Answer, error)
 
 // GetStream opens the GET stream of the legacy era.
-func (s *Streamable) GetStream(ctx context.Context, lastEventID string) (*shield.Answer, error) {
+func (s *Streamable) GetStream(ctx context.Context, lastEventID string) (*mcphttp.Answer, error) {
 	header := http.Header{}
 	if lastEventID != "" {
 		header.Set(headerLastEventID, lastEventID)
 	}
-	return s.do(ctx, shield.Request{
-		Want: shield.Stream, Method: http.MethodGet, Phase: failure.Stream, Header: header,
+	return s.do(ctx, mcphttp.Request{
+		Want: mcphttp.Stream, Method: http.MethodGet, Phase: failure.Stream, Header: header,
 	})
 }
 
 // Subscription returns the opening of subscriptions/listen, which each time is a request of its own.
 func (s *Streamable) Subscription(request func() *Request) Opening {
-	return func(ctx context.Context, _ string) (*shield.Answer, error) {
+	return func(ctx context.Context, _ string) (*mcphttp.Answer, error) {
 		answer, err := s.post(ctx, request())
 		if err == nil && !answer.Streaming() {
 			answer.Close()
@@ -133,7 +133,7 @@ func (k *keeper) deserted(err error) bool {
 }
 
 // listen reads a stream to its end, and reports whether it is to be opened again.
-func (k *keeper) listen(answer *shield.Answer) bool {
+func (k *keeper) listen(answer *mcphttp.Answer) bool {
 	defer answer.Close()
 	if k.opened {
 		k.wire.watch.ListChanged() // whatever was said while it was closed
@@ -154,7 +154,7 @@ func (k *keeper) listen(answer *shield.Answer) bool {
 }
 
 // hear deals with the messages of a stream. It reports false when the server says that it will bring nothing.
-func (k *keeper) hear(answer *shield.Answer) bool {
+func (k *keeper) hear(answer *mcphttp.Answer) bool {
 	for {
 		m, err := answer.Next()
 		switch {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 )
 
 // pipes is a network without sockets, so that time in a test can be its own.
@@ -146,7 +146,7 @@ func hold(
 			_ = server.Serve(s.net)
 		}()
 		endpoint := &url.URL{Scheme: "http", Host: "mcp.test", Path: "/mcp"}
-		client := shield.New(shield.Config{Endpoint: endpoint, Dial: s.net.dial})
+		client := mcphttp.New(mcphttp.Config{Endpoint: endpoint, Dial: s.net.dial})
 		s.wire = NewStreamable(client, s.watcher, false)
 		s.wire.session = "sid"
 		s.wire.Agree("2025-11-25")

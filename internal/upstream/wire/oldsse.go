@@ -11,15 +11,15 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
 )
 
 // OldSSE is the HTTP+SSE transport of 2024-11-05: one GET stream brings everything, POSTs to an endpoint that the
 // stream's first event names carry everything. The stream is the session: its end is the end.
 type OldSSE struct {
 	*peer
-	http     *shield.Client
+	http     *mcphttp.Client
 	endpoint *url.URL // holds the session id: a credential
 
 	mu      sync.Mutex
@@ -41,7 +41,7 @@ type outcome struct {
 
 // OpenOldSSE opens the stream and waits for the endpoint event. base is the URL of the stream. The wire owns client
 // once there is no error.
-func OpenOldSSE(ctx context.Context, client *shield.Client, base *url.URL, watch session.Observer) (*OldSSE, error) {
+func OpenOldSSE(ctx context.Context, client *mcphttp.Client, base *url.URL, watch session.Observer) (*OldSSE, error) {
 	o := &OldSSE{peer: newPeer(watch), http: client, waiting: map[string]*waiter{}}
 	o.reply = func(ctx context.Context, body []byte) error { return o.Notify(ctx, failure.Stream, body) }
 	// The stream outlives ctx, but until the endpoint is known ctx ends it.
@@ -53,7 +53,7 @@ func OpenOldSSE(ctx context.Context, client *shield.Client, base *url.URL, watch
 		err = context.Cause(ctx)
 	}
 	if ctx.Err() != nil {
-		err = shield.Ended(ctx, failure.Connect, true, "no endpoint event came")
+		err = mcphttp.Ended(ctx, failure.Connect, true, "no endpoint event came")
 	}
 	if err != nil {
 		cancel(nil)
@@ -64,8 +64,8 @@ func OpenOldSSE(ctx context.Context, client *shield.Client, base *url.URL, watch
 	return o, nil
 }
 
-func (o *OldSSE) open(ctx context.Context, base *url.URL) (*shield.Answer, error) {
-	answer, err := o.http.Do(ctx, shield.Request{Want: shield.Stream, Method: http.MethodGet, Phase: failure.Connect})
+func (o *OldSSE) open(ctx context.Context, base *url.URL) (*mcphttp.Answer, error) {
+	answer, err := o.http.Do(ctx, mcphttp.Request{Want: mcphttp.Stream, Method: http.MethodGet, Phase: failure.Connect})
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +90,12 @@ func (o *OldSSE) open(ctx context.Context, base *url.URL) (*shield.Answer, error
 }
 
 // read deals with the stream until it ends, and with it everything.
-func (o *OldSSE) read(answer *shield.Answer) {
+func (o *OldSSE) read(answer *mcphttp.Answer) {
 	defer answer.Close()
 	answer.Stand()
 	for {
 		event, err := answer.NextEvent()
-		if errors.Is(err, shield.ErrTooLarge) && o.overflow(event.Data, err) {
+		if errors.Is(err, mcphttp.ErrTooLarge) && o.overflow(event.Data, err) {
 			continue
 		}
 		if err != nil {
@@ -184,7 +184,7 @@ func unanswered(phase failure.Phase, why error) *failure.Error {
 func gone(phase failure.Phase) *failure.Error {
 	return &failure.Error{Failure: failure.Failure{
 		Class: failure.Transport, Phase: phase, Reason: failure.ConnectionLost, Detail: "the event stream ended",
-	}, Cause: shield.ErrEnded}
+	}, Cause: mcphttp.ErrEnded}
 }
 
 // Exchange implements Wire.
@@ -214,7 +214,7 @@ func (o *OldSSE) exchange(ctx context.Context, r *Request) (rpc.Message, error) 
 		let()
 		return out.message, out.err
 	case <-waiting.Done():
-		return rpc.Message{}, shield.Ended(waiting, r.Phase, true, "")
+		return rpc.Message{}, mcphttp.Ended(waiting, r.Phase, true, "")
 	}
 }
 
@@ -257,8 +257,8 @@ func (o *OldSSE) post(ctx context.Context, phase failure.Phase, body []byte) err
 		header.Set(headerVersion, o.version)
 	}
 	o.mu.Unlock()
-	answer, err := o.http.Do(ctx, shield.Request{
-		Want: shield.Acceptance, Method: http.MethodPost, URL: o.endpoint, Header: header, Body: body, Phase: phase,
+	answer, err := o.http.Do(ctx, mcphttp.Request{
+		Want: mcphttp.Acceptance, Method: http.MethodPost, URL: o.endpoint, Header: header, Body: body, Phase: phase,
 		Session: true,
 	})
 	if err != nil {

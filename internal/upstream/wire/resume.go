@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
 )
 
 const (
@@ -21,15 +21,15 @@ const (
 
 // resume continues the stream of a request whose answer did not come (MCP 2025-11-25, Transports, Resumability and
 // Redelivery). When it cannot, the fault is the first one: the request was taken, and nobody knows what became of it.
-func (s *Streamable) resume(ctx context.Context, r *Request, broken *shield.Answer, first error) (rpc.Message, error) {
+func (s *Streamable) resume(ctx context.Context, r *Request, broken *mcphttp.Answer, first error) (rpc.Message, error) {
 	lastID := broken.LastEventID()
 	delay := retryOr(broken, resumeDelay)
 	for tries := 0; tries < resumeTries; tries++ {
 		if err := pause(ctx, delay); err != nil {
-			return rpc.Message{}, shield.Ended(ctx, r.Phase, true, "an answer began and did not end")
+			return rpc.Message{}, mcphttp.Ended(ctx, r.Phase, true, "an answer began and did not end")
 		}
-		answer, err := s.do(ctx, shield.Request{
-			Want: shield.Stream, Method: http.MethodGet, Phase: r.Phase,
+		answer, err := s.do(ctx, mcphttp.Request{
+			Want: mcphttp.Stream, Method: http.MethodGet, Phase: r.Phase,
 			Header: http.Header{headerLastEventID: {lastID}},
 		})
 		if ctx.Err() != nil {
@@ -47,7 +47,7 @@ func (s *Streamable) resume(ctx context.Context, r *Request, broken *shield.Answ
 		}
 		m, err := s.await(answer, r)
 		answer.Close()
-		if !errors.Is(err, shield.ErrEnded) || ctx.Err() != nil {
+		if !errors.Is(err, mcphttp.ErrEnded) || ctx.Err() != nil {
 			return m, err
 		}
 		delay = retryOr(answer, delay)
@@ -67,7 +67,7 @@ func passing(err error) bool {
 	return f.Class == failure.Transport || f.Class == failure.Server && f.HTTPStatus != http.StatusNotImplemented
 }
 
-func retryOr(a *shield.Answer, fallback time.Duration) time.Duration {
+func retryOr(a *mcphttp.Answer, fallback time.Duration) time.Duration {
 	if told, ok := a.Retry(); ok {
 		return min(told, maxStreamDelay)
 	}

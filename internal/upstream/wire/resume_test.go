@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 )
 
 // broken makes one call whose stream breaks after a priming event, and whose resumptions get serves; n counts from 1.
@@ -36,7 +36,7 @@ func broken(
 			_ = server.Serve(network)
 		}()
 		endpoint := &url.URL{Scheme: "http", Host: "mcp.test", Path: "/mcp"}
-		wire := NewStreamable(shield.New(shield.Config{Endpoint: endpoint, Dial: network.dial}), &watcher{}, false)
+		wire := NewStreamable(mcphttp.New(mcphttp.Config{Endpoint: endpoint, Dial: network.dial}), &watcher{}, false)
 		defer func() {
 			wire.Close()
 			_ = server.Close()

@@ -8,14 +8,14 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/shield"
 )
 
 // Streamable is the Streamable HTTP transport, of either era.
 type Streamable struct {
 	*peer
-	http   *shield.Client
+	http   *mcphttp.Client
 	modern bool
 
 	mu sync.Mutex
@@ -29,7 +29,7 @@ type guarded struct {
 }
 
 // NewStreamable returns a wire over client, which it closes in the end. modern tells the era.
-func NewStreamable(client *shield.Client, watch session.Observer, modern bool) *Streamable {
+func NewStreamable(client *mcphttp.Client, watch session.Observer, modern bool) *Streamable {
 	s := &Streamable{peer: newPeer(watch), http: client, modern: modern}
 	if !modern { // servers of the modern era ask nothing of clients outside of results
 		s.reply = func(ctx context.Context, body []byte) error { return s.Notify(ctx, failure.Stream, body) }
@@ -53,7 +53,7 @@ func (s *Streamable) HasSession() bool {
 
 // adoptFrom takes the session id of a good answer to initialize, and of nothing else; one that could not be sent back
 // is none.
-func (s *Streamable) adoptFrom(answer *shield.Answer, r *Request, m rpc.Message) {
+func (s *Streamable) adoptFrom(answer *mcphttp.Answer, r *Request, m rpc.Message) {
 	if !opensSession(r) || m.Error != nil {
 		return
 	}
@@ -89,7 +89,7 @@ func (s *Streamable) header(extra http.Header) (http.Header, bool) {
 }
 
 // do makes an exchange and notes when the server says that it forgot the session.
-func (s *Streamable) do(ctx context.Context, r shield.Request) (*shield.Answer, error) {
+func (s *Streamable) do(ctx context.Context, r mcphttp.Request) (*mcphttp.Answer, error) {
 	r.Header, r.Session = s.header(r.Header)
 	answer, err := s.http.Do(ctx, r)
 	if sessionLost(err) {
@@ -128,7 +128,7 @@ func (s *Streamable) exchange(ctx context.Context, r *Request) (rpc.Message, err
 	}
 	defer cancel()
 	defer answer.Close()
-	if errors.Is(err, shield.ErrEnded) && answer.LastEventID() != "" && !s.modern && bound.Err() == nil {
+	if errors.Is(err, mcphttp.ErrEnded) && answer.LastEventID() != "" && !s.modern && bound.Err() == nil {
 		return s.resume(bound, r, answer, err)
 	}
 	if err == nil {
@@ -137,7 +137,7 @@ func (s *Streamable) exchange(ctx context.Context, r *Request) (rpc.Message, err
 	return m, err
 }
 
-func (s *Streamable) post(ctx context.Context, r *Request) (*shield.Answer, error) {
+func (s *Streamable) post(ctx context.Context, r *Request) (*mcphttp.Answer, error) {
 	header := r.Header.Clone()
 	if s.modern {
 		if header == nil {
@@ -145,8 +145,8 @@ func (s *Streamable) post(ctx context.Context, r *Request) (*shield.Answer, erro
 		}
 		header.Set(headerMethod, r.Method)
 	}
-	return s.do(ctx, shield.Request{
-		Want: shield.Messages, Method: http.MethodPost, Header: header, Phase: r.Phase,
+	return s.do(ctx, mcphttp.Request{
+		Want: mcphttp.Messages, Method: http.MethodPost, Header: header, Phase: r.Phase,
 		Body: rpc.Request(r.ID, r.Method, r.Params),
 	})
 }
@@ -158,7 +158,7 @@ func answered(err error, id string) (rpc.Message, error) {
 	if !errors.As(err, &f) || f.Class != failure.Protocol && f.Class != failure.Server {
 		return rpc.Message{}, err
 	}
-	messages, parseErr := rpc.Parse(shield.BodyOf(err))
+	messages, parseErr := rpc.Parse(mcphttp.BodyOf(err))
 	if parseErr != nil {
 		return rpc.Message{}, err
 	}
@@ -171,7 +171,7 @@ func answered(err error, id string) (rpc.Message, error) {
 }
 
 // await reads an answer until the response to r.
-func (s *Streamable) await(answer *shield.Answer, r *Request) (rpc.Message, error) {
+func (s *Streamable) await(answer *mcphttp.Answer, r *Request) (rpc.Message, error) {
 	for {
 		m, err := answer.Next()
 		if err != nil {
@@ -202,8 +202,8 @@ func (s *Streamable) await(answer *shield.Answer, r *Request) (rpc.Message, erro
 func (s *Streamable) Notify(ctx context.Context, phase failure.Phase, body []byte) error {
 	ctx, _, cancel := s.bind(ctx)
 	defer cancel()
-	answer, err := s.do(ctx, shield.Request{
-		Want: shield.Acceptance, Method: http.MethodPost, Phase: phase, Body: body,
+	answer, err := s.do(ctx, mcphttp.Request{
+		Want: mcphttp.Acceptance, Method: http.MethodPost, Phase: phase, Body: body,
 	})
 	if err != nil {
 		return err
@@ -225,8 +225,8 @@ func (s *Streamable) Close() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), deleteTimeout)
 	defer cancel()
-	answer, err := s.do(ctx, shield.Request{
-		Want: shield.Acceptance, Method: http.MethodDelete, Phase: failure.Stream,
+	answer, err := s.do(ctx, mcphttp.Request{
+		Want: mcphttp.Acceptance, Method: http.MethodDelete, Phase: failure.Stream,
 	})
 	if err == nil {
 		answer.Close()

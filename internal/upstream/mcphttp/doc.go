@@ -1,4 +1,4 @@
-// Package shield is the HTTP between Mooring and an MCP server, and the one place where what HTTP can do wrong gets its
+// Package mcphttp is the HTTP between Mooring and an MCP server, and the one place where what HTTP can do wrong gets its
 // name.
 //
 // Charter: an exchange ends in JSON-RPC messages, or in one *failure.Error that says what was wrong, whether the server
@@ -20,4 +20,4 @@
 // connections are kept for 4 s, less than the 5 s after which common servers close theirs: a request that meets the
 // server's FIN has an unknown outcome, and unknown outcomes are not repeated. Compression is not asked for, because
 // what compresses an event stream also buffers it.
-package shield
+package mcphttp
