@@ -7,7 +7,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/wire"
+	"github.com/mooring-dev/mooring/internal/upstream/transport"
 )
 
 // Call implements session.Conn. The end of ctx is the end of the call: the caller gets it back at once, and a server
@@ -28,7 +28,7 @@ func (c *conn) send(ctx context.Context, call session.Call) (session.Answer, rpc
 	if err != nil {
 		return session.Answer{}, rpc.Fault{}, err
 	}
-	m, err := c.wire.Exchange(ctx, r)
+	m, err := c.transport.Exchange(ctx, r)
 	if err != nil {
 		return session.Answer{}, rpc.Fault{}, err
 	}
@@ -43,7 +43,7 @@ func (c *conn) send(ctx context.Context, call session.Call) (session.Answer, rpc
 }
 
 // callRequest is the request with what the protocol wants added to its params, which otherwise stay as they are.
-func (c *conn) callRequest(call session.Call) (*wire.Request, error) {
+func (c *conn) callRequest(call session.Call) (*transport.Request, error) {
 	params, err := rpc.ParseObject(call.Params)
 	if err != nil {
 		return nil, &failure.Error{Failure: failure.Failure{
@@ -51,7 +51,7 @@ func (c *conn) callRequest(call session.Call) (*wire.Request, error) {
 			Detail: "params that are no object",
 		}}
 	}
-	r := &wire.Request{Phase: failure.Call, ID: c.nextID(), Method: call.Method, Progress: call.Progress}
+	r := &transport.Request{Phase: failure.Call, ID: c.nextID(), Method: call.Method, Progress: call.Progress}
 	meta, err := rpc.ParseObject(params.Get("_meta"))
 	if err != nil {
 		meta = nil // it was no object, which no server could have used

@@ -13,7 +13,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/wire"
+	"github.com/mooring-dev/mooring/internal/upstream/transport"
 )
 
 // probeTimeout is how long a server has to show that it lives.
@@ -21,13 +21,13 @@ const probeTimeout = 10 * time.Second
 
 // conn is one connection, of any era and transport.
 type conn struct {
-	wire   wire.Wire
-	stream *wire.Streamable // the same, where it is that; else nil
-	watch  session.Observer
-	hello  *hello
-	client implementation
-	modern bool
-	list   time.Duration
+	transport transport.Transport
+	stream    *transport.Streamable // the same, where it is that; else nil
+	watch     session.Observer
+	hello     *hello
+	client    implementation
+	modern    bool
+	list      time.Duration
 
 	seq      atomic.Uint64
 	closing  sync.Once
@@ -37,9 +37,9 @@ type conn struct {
 
 var _ session.Conn = (*conn)(nil)
 
-func (d *Dialer) newConn(w wire.Wire, stream *wire.Streamable, watch session.Observer, h *hello) *conn {
+func (d *Dialer) newConn(t transport.Transport, stream *transport.Streamable, watch session.Observer, h *hello) *conn {
 	return &conn{
-		wire: w, stream: stream, watch: watch, hello: h, client: d.client, list: d.cfg.Timeouts.List,
+		transport: t, stream: stream, watch: watch, hello: h, client: d.client, list: d.cfg.Timeouts.List,
 		modern: h.info.ProtocolVersion == modernVersion, closed: make(chan struct{}),
 	}
 }
@@ -54,12 +54,12 @@ func (c *conn) standing(era Era) {
 	}
 }
 
-func (c *conn) subscription() *wire.Request {
+func (c *conn) subscription() *transport.Request {
 	params := rpc.Object{
 		{Name: "_meta", Value: c.client.modernMeta().Encode()},
 		{Name: "notifications", Value: json.RawMessage(`{"toolsListChanged":true}`)},
 	}
-	return &wire.Request{
+	return &transport.Request{
 		Phase: failure.Stream, ID: c.nextID(), Method: "subscriptions/listen", Params: params.Encode(),
 	}
 }
@@ -70,11 +70,11 @@ func (c *conn) nextID() string { return "m-" + strconv.FormatUint(c.seq.Add(1), 
 func (c *conn) Info() session.Info { return c.hello.info }
 
 // request makes a request without params of its own.
-func (c *conn) request(phase failure.Phase, method string, params rpc.Object) *wire.Request {
+func (c *conn) request(phase failure.Phase, method string, params rpc.Object) *transport.Request {
 	if c.modern {
 		params = params.With("_meta", c.client.modernMeta().Encode())
 	}
-	r := &wire.Request{Phase: phase, ID: c.nextID(), Method: method}
+	r := &transport.Request{Phase: phase, ID: c.nextID(), Method: method}
 	if len(params) > 0 {
 		r.Params = params.Encode()
 	}
@@ -93,7 +93,7 @@ func (c *conn) Probe(ctx context.Context) (err error) {
 	case c.hello.info.HasSessionID, !c.hello.tools:
 		method = "ping"
 	}
-	m, err := c.wire.Exchange(ctx, c.request(failure.Probe, method, nil))
+	m, err := c.transport.Exchange(ctx, c.request(failure.Probe, method, nil))
 	if method == "tools/list" && errors.Is(err, mcphttp.ErrTooLarge) {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (c *conn) Close(ctx context.Context) error {
 	c.closing.Do(func() {
 		go func() {
 			defer close(c.closed)
-			c.wire.Close()
+			c.transport.Close()
 		}()
 	})
 	select {

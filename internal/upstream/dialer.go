@@ -8,7 +8,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
-	"github.com/mooring-dev/mooring/internal/upstream/wire"
+	"github.com/mooring-dev/mooring/internal/upstream/transport"
 )
 
 // maxDiscover bounds the wait for server/discover where the era is not known.
@@ -49,7 +49,7 @@ func (d *Dialer) connect(ctx context.Context, watch session.Observer) (*conn, Er
 	case pin == modernVersion:
 		return d.pinnedModern(ctx, watch)
 	case d.cfg.Protocol == SSE:
-		return d.oldSSE(ctx, watch)
+		return d.legacySSE(ctx, watch)
 	case pin != "":
 		return d.legacy(ctx, watch)
 	}
@@ -66,7 +66,7 @@ func (d *Dialer) negotiate(ctx context.Context, watch session.Observer) (*conn, 
 	)
 	switch {
 	case known == LegacySSE && d.cfg.Protocol != StreamableHTTP:
-		c, era, err = d.oldSSE(ctx, watch)
+		c, era, err = d.legacySSE(ctx, watch)
 	case known == Legacy:
 		c, era, err = d.legacy(ctx, watch)
 	default:
@@ -132,17 +132,17 @@ func (d *Dialer) notLegacy(asked verdict, err error) error {
 
 // discover asks for the era. A connection comes with a verdict of Modern only.
 func (d *Dialer) discover(ctx context.Context, watch session.Observer, limit time.Duration) (*conn, verdict) {
-	w := wire.NewStreamable(d.newClient(watch), watch, true)
-	w.Agree(modernVersion)
+	t := transport.NewStreamable(d.newClient(watch), watch, true)
+	t.Agree(modernVersion)
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	m, err := discover(bounded, w, d.client)
+	m, err := discover(bounded, t, d.client)
 	v := judgeDiscover(ctx, m, err)
 	if v.era != Modern {
-		w.Close()
+		t.Close()
 		return nil, v
 	}
-	return d.newConn(w, w, watch, v.hello), v
+	return d.newConn(t, t, watch, v.hello), v
 }
 
 func (d *Dialer) pinnedModern(ctx context.Context, watch session.Observer) (*conn, Era, error) {
@@ -161,45 +161,45 @@ func (d *Dialer) pinnedModern(ctx context.Context, watch session.Observer) (*con
 func (d *Dialer) legacy(ctx context.Context, watch session.Observer) (*conn, Era, error) {
 	bounded, cancel := context.WithTimeout(ctx, d.cfg.Timeouts.Connect)
 	defer cancel()
-	w := wire.NewStreamable(d.newClient(watch), watch, false)
-	h, err := d.initialize(bounded, w)
+	t := transport.NewStreamable(d.newClient(watch), watch, false)
+	h, err := d.initialize(bounded, t)
 	if err == nil {
-		return d.newConn(w, w, watch, h), Legacy, nil
+		return d.newConn(t, t, watch, h), Legacy, nil
 	}
-	w.Close()
-	if d.cfg.Protocol == StreamableHTTP || !oldTransport(err) {
+	t.Close()
+	if d.cfg.Protocol == StreamableHTTP || !looksLegacySSE(err) {
 		return nil, "", err
 	}
-	c, era, oldErr := d.oldSSE(bounded, watch)
-	if oldErr != nil {
+	c, era, sseErr := d.legacySSE(bounded, watch)
+	if sseErr != nil {
 		return nil, "", err // of the transport that was more likely meant
 	}
 	return c, era, nil
 }
 
-func (d *Dialer) oldSSE(ctx context.Context, watch session.Observer) (*conn, Era, error) {
+func (d *Dialer) legacySSE(ctx context.Context, watch session.Observer) (*conn, Era, error) {
 	bounded, cancel := context.WithTimeout(ctx, d.cfg.Timeouts.Connect)
 	defer cancel()
 	client := d.newClient(watch)
-	w, err := wire.OpenOldSSE(bounded, client, d.http.Endpoint, watch)
+	t, err := transport.OpenLegacySSE(bounded, client, d.http.Endpoint, watch)
 	if err != nil {
 		client.Close()
 		return nil, "", err
 	}
-	h, err := d.initialize(bounded, w)
+	h, err := d.initialize(bounded, t)
 	if err != nil {
-		w.Close()
+		t.Close()
 		return nil, "", err
 	}
-	return d.newConn(w, nil, watch, h), LegacySSE, nil
+	return d.newConn(t, nil, watch, h), LegacySSE, nil
 }
 
-func (d *Dialer) initialize(ctx context.Context, w wire.Wire) (*hello, error) {
+func (d *Dialer) initialize(ctx context.Context, t transport.Transport) (*hello, error) {
 	version, pinned := legacyVersions[0], false
 	if pin := d.cfg.ProtocolVersion; pin != "" {
 		version, pinned = pin, true
 	}
-	h, err := initialize(ctx, w, d.client, version, pinned)
+	h, err := initialize(ctx, t, d.client, version, pinned)
 	if err == nil && pinned && h.info.ProtocolVersion != version {
 		return nil, noCommonVersion([]string{version}, []string{h.info.ProtocolVersion}, 0)
 	}

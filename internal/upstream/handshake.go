@@ -12,7 +12,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/wire"
+	"github.com/mooring-dev/mooring/internal/upstream/transport"
 )
 
 // hello is what a server tells of itself in either handshake.
@@ -78,17 +78,17 @@ func (i implementation) modernMeta() rpc.Object {
 }
 
 // discover asks server/discover.
-func discover(ctx context.Context, w wire.Wire, me implementation) (rpc.Message, error) {
+func discover(ctx context.Context, t transport.Transport, me implementation) (rpc.Message, error) {
 	params := rpc.Object{{Name: "_meta", Value: me.modernMeta().Encode()}}.Encode()
-	return w.Exchange(ctx, &wire.Request{
+	return t.Exchange(ctx, &transport.Request{
 		Phase: failure.Connect, ID: "m-discover", Method: "server/discover", Params: params,
 	})
 }
 
 // initialize shakes hands in the way of the legacy era, asking for version. When the server refuses that version and
 // says which it knows, it is asked once more. pinned: no other version will do.
-func initialize(ctx context.Context, w wire.Wire, me implementation, version string, pinned bool) (*hello, error) {
-	h, theirs, err := initializeOnce(ctx, w, me, version, "m-init-1")
+func initialize(ctx context.Context, t transport.Transport, me implementation, version string, pinned bool) (*hello, error) {
+	h, theirs, err := initializeOnce(ctx, t, me, version, "m-init-1")
 	if err == nil || len(theirs) == 0 {
 		return h, err
 	}
@@ -100,19 +100,19 @@ func initialize(ctx context.Context, w wire.Wire, me implementation, version str
 	if next == "" || next == version || pinned {
 		return nil, noCommonVersion(ours, theirs, statusOf(err))
 	}
-	h, _, err = initializeOnce(ctx, w, me, next, "m-init-2")
+	h, _, err = initializeOnce(ctx, t, me, next, "m-init-2")
 	return h, err
 }
 
 // initializeOnce sends initialize and notifications/initialized. With an error it returns the versions that the
 // server says it knows, if it says so.
 func initializeOnce(
-	ctx context.Context, w wire.Wire, me implementation, version, id string,
+	ctx context.Context, t transport.Transport, me implementation, version, id string,
 ) (*hello, []string, error) {
 	params, _ := json.Marshal(map[string]any{ // strings always encode
 		"protocolVersion": version, "capabilities": struct{}{}, "clientInfo": me,
 	})
-	m, err := w.Exchange(ctx, &wire.Request{
+	m, err := t.Exchange(ctx, &transport.Request{
 		Phase: failure.Connect, ID: id, Method: "initialize", Params: params,
 	})
 	if err != nil {
@@ -137,15 +137,15 @@ func initializeOnce(
 	if !isLegacy(result.ProtocolVersion) {
 		return nil, nil, noCommonVersion(legacyVersions, []string{result.ProtocolVersion}, 0)
 	}
-	w.Agree(result.ProtocolVersion)
+	t.Agree(result.ProtocolVersion)
 	if ctx.Err() != nil { // the answer came when nobody waited for it any more; what it opened is closed
 		return nil, nil, mcphttp.Ended(ctx, failure.Connect, true, "")
 	}
-	if err := w.Notify(ctx, failure.Connect, rpc.Notification("notifications/initialized", nil)); err != nil {
+	if err := t.Notify(ctx, failure.Connect, rpc.Notification("notifications/initialized", nil)); err != nil {
 		return nil, nil, err
 	}
 	h := newHello(result.ProtocolVersion, result.ServerInfo, result.Capabilities)
-	h.info.HasSessionID = w.HasSession()
+	h.info.HasSessionID = t.HasSession()
 	return h, nil, nil
 }
 
@@ -206,7 +206,7 @@ func wantsModern(err error) bool {
 	return f.Reason == failure.UnsupportedProtocolVersion
 }
 
-// oldTransport reports whether a refusal of initialize is what a server of the 2024-11-05 transport would answer.
-func oldTransport(err error) bool {
+// looksLegacySSE reports whether a refusal of initialize is what a server of the 2024-11-05 transport would answer.
+func looksLegacySSE(err error) bool {
 	return slices.Contains([]int{400, 404, 405}, statusOf(err)) && !wantsModern(err) && len(offeredBy(err, "")) == 0
 }

@@ -67,7 +67,7 @@ func (c *conn) page(ctx context.Context, cursor string) (*page, error) {
 		text, _ := json.Marshal(cursor) // text always encodes
 		params = params.With("cursor", text)
 	}
-	m, err := c.wire.Exchange(ctx, c.request(failure.List, "tools/list", params))
+	m, err := c.transport.Exchange(ctx, c.request(failure.List, "tools/list", params))
 	if errors.Is(err, mcphttp.ErrTooLarge) {
 		return nil, tooLarge("one answer is larger than 16 MiB")
 	}

@@ -1,4 +1,4 @@
-package wire
+package transport
 
 import (
 	"context"
@@ -96,12 +96,12 @@ func (w *watcher) losses() []error {
 // stand is a legacy session whose standing stream is served by a handler, in a bubble of its own time.
 type stand struct {
 	*watcher
-	net   *pipes
-	wire  *Streamable
-	mu    sync.Mutex
-	gets  []time.Duration // since the beginning
-	posts int
-	heads []http.Header
+	net       *pipes
+	transport *Streamable
+	mu        sync.Mutex
+	gets      []time.Duration // since the beginning
+	posts     int
+	heads     []http.Header
 }
 
 func (s *stand) counts() (gets, posts int) {
@@ -147,16 +147,16 @@ func hold(
 		}()
 		endpoint := &url.URL{Scheme: "http", Host: "mcp.test", Path: "/mcp"}
 		client := mcphttp.New(mcphttp.Config{Endpoint: endpoint, Dial: s.net.dial})
-		s.wire = NewStreamable(client, s.watcher, false)
-		s.wire.session = "sid"
-		s.wire.Agree("2025-11-25")
-		s.wire.Keep(s.wire.GetStream, func(ctx context.Context) error {
-			_, err := s.wire.Exchange(ctx, &Request{Phase: failure.Probe, ID: "p", Method: "ping"})
+		s.transport = NewStreamable(client, s.watcher, false)
+		s.transport.session = "sid"
+		s.transport.Agree("2025-11-25")
+		s.transport.Keep(s.transport.GetStream, func(ctx context.Context) error {
+			_, err := s.transport.Exchange(ctx, &Request{Phase: failure.Probe, ID: "p", Method: "ping"})
 			return err
 		})
 		defer func() {
-			s.wire.gone = true // no DELETE
-			s.wire.Close()
+			s.transport.gone = true // no DELETE
+			s.transport.Close()
 			_ = server.Close()
 			<-served
 		}()
@@ -396,7 +396,7 @@ func TestAPanicIsALostConnection(t *testing.T) {
 		events(w, ": ok\n\n")
 		<-r.Context().Done()
 	}, pong, func(t *testing.T, s *stand) {
-		s.wire.run(func() { panic("CANARY") })
+		s.transport.run(func() { panic("CANARY") })
 		synctest.Wait()
 		if len(s.losses()) != 1 || strings.Contains(s.losses()[0].Error(), "CANARY") {
 			t.Fatalf("lost = %v", s.losses())
@@ -409,7 +409,7 @@ func TestAPanicIsALostConnection(t *testing.T) {
 			strings.Contains(thrown.Stack, "CANARY") {
 			t.Errorf("panic = %+v", thrown)
 		}
-		s.wire.run(func() { panic("again") })
+		s.transport.run(func() { panic("again") })
 		synctest.Wait()
 		if len(s.losses()) != 1 {
 			t.Errorf("lost was told %d times", len(s.losses()))

@@ -1,4 +1,4 @@
-package wire
+package transport
 
 import (
 	"context"
@@ -17,8 +17,8 @@ var errClosed = &failure.Error{Failure: failure.Failure{
 	Class: failure.Transport, Reason: failure.ConnectionLost, Detail: "the session was closed",
 }}
 
-// peer is what both transports share: their life, and the way they deal with what a server says unasked.
-type peer struct {
+// base is what both transports share: their life, and the way they deal with what a server says unasked.
+type base struct {
 	watch session.Observer
 	// reply sends a response to the server; nil where the protocol knows no responses of clients.
 	reply func(ctx context.Context, body []byte) error
@@ -33,16 +33,16 @@ type peer struct {
 	running sync.WaitGroup
 }
 
-func newPeer(watch session.Observer) *peer {
+func newBase(watch session.Observer) *base {
 	life, end := context.WithCancelCause(context.Background())
-	return &peer{watch: watch, life: life, end: end, replies: make(chan struct{}, maxReplies)}
+	return &base{watch: watch, life: life, end: end, replies: make(chan struct{}, maxReplies)}
 }
 
-// bind returns a context that ends with ctx or with the life of the wire. After free it no longer ends with ctx: what
+// bind returns a context that ends with ctx or with the life of the transport. After free it no longer ends with ctx: what
 // is left to do when the caller has its answer is not the caller's.
-func (p *peer) bind(ctx context.Context) (bound context.Context, free func() bool, cancel context.CancelFunc) {
+func (b *base) bind(ctx context.Context) (bound context.Context, free func() bool, cancel context.CancelFunc) {
 	bound, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(p.life, func() { end(context.Cause(p.life)) })
+	stop := context.AfterFunc(b.life, func() { end(context.Cause(b.life)) })
 	free = context.AfterFunc(ctx, func() { end(ending(ctx)) })
 	return bound, free, func() {
 		free()
@@ -80,16 +80,16 @@ func hearing(ctx context.Context, r *Request) (context.Context, context.CancelFu
 }
 
 // run starts a goroutine that Close waits for. After Close it starts nothing, and reports so.
-func (p *peer) run(work func()) bool {
-	p.gate.Lock()
-	defer p.gate.Unlock()
-	if p.over {
+func (b *base) run(work func()) bool {
+	b.gate.Lock()
+	defer b.gate.Unlock()
+	if b.over {
 		return false
 	}
-	p.running.Go(func() {
+	b.running.Go(func() {
 		defer func() {
 			if recover() != nil { // what was thrown is not told: it may hold anything
-				p.tellLost(&failure.Error{
+				b.tellLost(&failure.Error{
 					Failure: failure.Failure{
 						Class: failure.Unknown, Phase: failure.Stream, Reason: failure.UnknownFailure,
 						Detail: "internal error",
@@ -104,31 +104,31 @@ func (p *peer) run(work func()) bool {
 }
 
 // tellLost tells the observer, once and not of our own closing, that the connection is dead.
-func (p *peer) tellLost(err error) {
-	if p.life.Err() == nil {
-		p.lost.Do(func() { p.watch.Lost(err) })
+func (b *base) tellLost(err error) {
+	if b.life.Err() == nil {
+		b.lost.Do(func() { b.watch.Lost(err) })
 	}
 }
 
 // finish ends the life and waits for what it ran.
-func (p *peer) finish() {
-	p.gate.Lock()
-	p.over = true
-	p.gate.Unlock()
-	p.end(errClosed)
-	p.running.Wait()
+func (b *base) finish() {
+	b.gate.Lock()
+	b.over = true
+	b.gate.Unlock()
+	b.end(errClosed)
+	b.running.Wait()
 }
 
 // hear deals with a message that is no response. r is the request on whose exchange it came, or which it names; nil if
 // there is none. The error ends that request.
-func (p *peer) hear(m rpc.Message, r *Request) error {
+func (b *base) hear(m rpc.Message, r *Request) error {
 	if m.IsRequest() {
-		p.serve(m)
+		b.serve(m)
 		return nil
 	}
 	switch m.Method {
 	case "notifications/tools/list_changed":
-		p.watch.ListChanged()
+		b.watch.ListChanged()
 	case "notifications/progress":
 		if r != nil && r.Progress != nil && names(m.Params, "progressToken", r.ID) {
 			r.Progress(m.Params)
@@ -145,8 +145,8 @@ func (p *peer) hear(m rpc.Message, r *Request) error {
 }
 
 // serve answers a server's request. Mooring offers nothing that a server could ask for, but it is there.
-func (p *peer) serve(m rpc.Message) {
-	if p.reply == nil {
+func (b *base) serve(m rpc.Message) {
+	if b.reply == nil {
 		return
 	}
 	body := rpc.Refusal(m.ID, rpc.MethodNotFound, "method not found")
@@ -154,34 +154,34 @@ func (p *peer) serve(m rpc.Message) {
 		body = rpc.Reply(m.ID, json.RawMessage(`{}`))
 	}
 	select {
-	case p.replies <- struct{}{}:
+	case b.replies <- struct{}{}:
 	default:
 		return
 	}
-	p.run(func() {
-		defer func() { <-p.replies }()
-		ctx, cancel := context.WithTimeout(p.life, replyTimeout)
+	b.run(func() {
+		defer func() { <-b.replies }()
+		ctx, cancel := context.WithTimeout(b.life, replyTimeout)
 		defer cancel()
-		_ = p.reply(ctx, body) // a server that does not take an answer has its own trouble
+		_ = b.reply(ctx, body) // a server that does not take an answer has its own trouble
 	})
 }
 
 // abandon tells the server, while nobody waits for it, that a call is no longer waited for: its caller's ctx ended.
 // Whatever the server answers to that, the call is over.
-func (p *peer) abandon(ctx context.Context, r *Request, err error, notify notifier) {
+func (b *base) abandon(ctx context.Context, r *Request, err error, notify notifier) {
 	var f *failure.Error
 	if err == nil || ctx.Err() == nil || r.Phase != failure.Call || errors.As(err, &f) && !f.Sent {
 		return
 	}
 	params := `{"requestId":"` + r.ID + `","reason":"the caller no longer waits"}`
-	p.run(func() {
-		ctx, cancel := context.WithTimeout(p.life, cancelTimeout)
+	b.run(func() {
+		ctx, cancel := context.WithTimeout(b.life, cancelTimeout)
 		defer cancel()
 		_ = notify(ctx, failure.Call, rpc.Notification("notifications/cancelled", json.RawMessage(params)))
 	})
 }
 
-// notifier is the method Notify of a wire.
+// notifier is the method Notify of a transport.
 type notifier func(ctx context.Context, phase failure.Phase, body []byte) error
 
 // names reports whether a member of params is this text.

@@ -1,4 +1,4 @@
-package wire
+package transport
 
 import (
 	"context"
@@ -36,15 +36,15 @@ func broken(
 			_ = server.Serve(network)
 		}()
 		endpoint := &url.URL{Scheme: "http", Host: "mcp.test", Path: "/mcp"}
-		wire := NewStreamable(mcphttp.New(mcphttp.Config{Endpoint: endpoint, Dial: network.dial}), &watcher{}, false)
+		transport := NewStreamable(mcphttp.New(mcphttp.Config{Endpoint: endpoint, Dial: network.dial}), &watcher{}, false)
 		defer func() {
-			wire.Close()
+			transport.Close()
 			_ = server.Close()
 			<-served
 		}()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		m, err := wire.Exchange(ctx, &Request{Phase: failure.Call, ID: "m-1", Method: "tools/call"})
+		m, err := transport.Exchange(ctx, &Request{Phase: failure.Call, ID: "m-1", Method: "tools/call"})
 		check(t, gets, string(m.Result), err)
 	})
 }

@@ -1,4 +1,4 @@
-package wire
+package transport
 
 import (
 	"context"
@@ -44,8 +44,8 @@ type Request struct {
 	Progress func(params json.RawMessage)
 }
 
-// Wire carries messages to one server. It is safe for concurrent use.
-type Wire interface {
+// Transport carries messages to one server. It is safe for concurrent use.
+type Transport interface {
 	// Exchange sends a request and returns the response to it, which holds a result or an error. When ctx ends it
 	// returns at once; a server of the legacy era is told that a call is not waited for.
 	Exchange(ctx context.Context, r *Request) (rpc.Message, error)
@@ -55,6 +55,6 @@ type Wire interface {
 	Agree(version string)
 	// HasSession reports whether the server gave a session id.
 	HasSession() bool
-	// Close ends the wire, telling the server where the transport has a word for it, and waits for what it started.
+	// Close ends the transport, telling the server where the transport has a word for it, and waits for what it started.
 	Close()
 }

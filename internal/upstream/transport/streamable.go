@@ -1,4 +1,4 @@
-package wire
+package transport
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // Streamable is the Streamable HTTP transport, of either era.
 type Streamable struct {
-	*peer
+	*base
 	http   *mcphttp.Client
 	modern bool
 
@@ -28,23 +28,23 @@ type guarded struct {
 	gone    bool   // the server forgot the session
 }
 
-// NewStreamable returns a wire over client, which it closes in the end. modern tells the era.
+// NewStreamable returns a transport over client, which it closes in the end. modern tells the era.
 func NewStreamable(client *mcphttp.Client, watch session.Observer, modern bool) *Streamable {
-	s := &Streamable{peer: newPeer(watch), http: client, modern: modern}
+	s := &Streamable{base: newBase(watch), http: client, modern: modern}
 	if !modern { // servers of the modern era ask nothing of clients outside of results
 		s.reply = func(ctx context.Context, body []byte) error { return s.Notify(ctx, failure.Stream, body) }
 	}
 	return s
 }
 
-// Agree implements Wire.
+// Agree implements Transport.
 func (s *Streamable) Agree(version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version = version
 }
 
-// HasSession implements Wire.
+// HasSession implements Transport.
 func (s *Streamable) HasSession() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Streamable) do(ctx context.Context, r mcphttp.Request) (*mcphttp.Answer
 	return answer, err
 }
 
-// Exchange implements Wire.
+// Exchange implements Transport.
 func (s *Streamable) Exchange(ctx context.Context, r *Request) (rpc.Message, error) {
 	heard, end := hearing(ctx, r)
 	defer end()
@@ -198,7 +198,7 @@ func (s *Streamable) await(answer *mcphttp.Answer, r *Request) (rpc.Message, err
 	}
 }
 
-// Notify implements Wire.
+// Notify implements Transport.
 func (s *Streamable) Notify(ctx context.Context, phase failure.Phase, body []byte) error {
 	ctx, _, cancel := s.bind(ctx)
 	defer cancel()
@@ -212,7 +212,7 @@ func (s *Streamable) Notify(ctx context.Context, phase failure.Phase, body []byt
 	return nil
 }
 
-// Close implements Wire: the session is deleted on the server, unless it is gone there.
+// Close implements Transport: the session is deleted on the server, unless it is gone there.
 func (s *Streamable) Close() {
 	s.finish()
 	defer s.http.Close()

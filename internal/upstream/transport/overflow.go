@@ -1,4 +1,4 @@
-package wire
+package transport
 
 import (
 	"github.com/mooring-dev/mooring/internal/failure"
@@ -9,7 +9,7 @@ import (
 
 // overflow ends the request whose response is too large, and reports whether the response's beginning tells which one
 // that is.
-func (o *OldSSE) overflow(head []byte, err error) bool {
+func (o *LegacySSE) overflow(head []byte, err error) bool {
 	w, told := o.addressee(head)
 	if w != nil {
 		f := unanswered(w.request.Phase, err)
@@ -20,7 +20,7 @@ func (o *OldSSE) overflow(head []byte, err error) bool {
 }
 
 // parse reads the messages of an event, and of a list that nests too deep what can be read of it.
-func (o *OldSSE) parse(data []byte) ([]rpc.Message, error) {
+func (o *LegacySSE) parse(data []byte) ([]rpc.Message, error) {
 	messages, err := rpc.Parse(data)
 	if err == nil {
 		return messages, nil
@@ -34,7 +34,7 @@ func (o *OldSSE) parse(data []byte) ([]rpc.Message, error) {
 
 // addressee is the request that a response answers of which only the beginning can be read; nil when none is waiting.
 // It reports whether the beginning tells.
-func (o *OldSSE) addressee(head []byte) (*waiter, bool) {
+func (o *LegacySSE) addressee(head []byte) (*waiter, bool) {
 	id, told := rpc.LeadingID(head)
 	o.mu.Lock()
 	defer o.mu.Unlock()

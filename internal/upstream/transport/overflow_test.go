@@ -1,4 +1,4 @@
-package wire
+package transport
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ func TestOverflowIsOneRequestsFault(t *testing.T) {
 	}, Cause: mcphttp.ErrTooLarge}
 	waiting := &waiter{request: &Request{Phase: failure.List, ID: "m-1"}, done: make(chan outcome, 1)}
 	sibling := &waiter{request: &Request{Phase: failure.Call, ID: "m-2"}, done: make(chan outcome, 1)}
-	o := &OldSSE{waiting: map[string]*waiter{"m-1": waiting, "m-2": sibling}}
+	o := &LegacySSE{waiting: map[string]*waiter{"m-1": waiting, "m-2": sibling}}
 	for head, told := range map[string]bool{
 		``: false, `{"jsonrpc":"2.0","result":{"tools":[`: false, `{"id":7,"result":{`: false,
 		`{"id":"m-9","result":{`: true, // late, or nobody's

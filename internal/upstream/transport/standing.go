@@ -1,4 +1,4 @@
-package wire
+package transport
 
 import (
 	"context"
@@ -49,27 +49,27 @@ func (s *Streamable) Subscription(request func() *Request) Opening {
 	}
 }
 
-// Keep keeps a standing stream open until the wire closes or the server shows that it has none. alive asks the server
+// Keep keeps a standing stream open until the transport closes or the server shows that it has none. alive asks the server
 // for a sign of life on another exchange.
 func (s *Streamable) Keep(open Opening, alive func(context.Context) error) {
-	k := &keeper{wire: s, open: open, alive: alive, delay: minStreamDelay}
+	k := &standingStream{transport: s, open: open, alive: alive, delay: minStreamDelay}
 	s.run(k.keep)
 }
 
-// keeper is the state of one standing stream.
-type keeper struct {
-	wire    *Streamable
-	open    Opening
-	alive   func(context.Context) error
-	lastID  string
-	opened  bool // it was open before
-	refused int
-	delay   time.Duration // of our own, growing
-	told    time.Duration // by the server, for the next time only
+// standingStream is the state of one standing stream.
+type standingStream struct {
+	transport *Streamable
+	open      Opening
+	alive     func(context.Context) error
+	lastID    string
+	opened    bool // it was open before
+	refused   int
+	delay     time.Duration // of our own, growing
+	told      time.Duration // by the server, for the next time only
 }
 
-func (k *keeper) keep() {
-	ctx := k.wire.life
+func (k *standingStream) keep() {
+	ctx := k.transport.life
 	for ctx.Err() == nil {
 		answer, err := k.open(ctx, k.lastID)
 		if ctx.Err() != nil {
@@ -92,14 +92,14 @@ func (k *keeper) keep() {
 }
 
 // wait is the pause between two streams.
-func (k *keeper) wait(ctx context.Context) error {
+func (k *standingStream) wait(ctx context.Context) error {
 	delay := max(k.delay, k.told)
 	k.delay, k.told = min(2*k.delay, maxStreamDelay), 0
 	return pause(ctx, jittered(delay))
 }
 
 // again decides what a refused stream means, and reports whether it is asked for again.
-func (k *keeper) again(ctx context.Context, err error) bool {
+func (k *standingStream) again(ctx context.Context, err error) bool {
 	var f *failure.Error
 	if !errors.As(err, &f) {
 		return false
@@ -108,7 +108,7 @@ func (k *keeper) again(ctx context.Context, err error) bool {
 	case f.Class == failure.SessionLost:
 		// Some servers answer 404 to every GET. A request tells the one from the other.
 		if lostErr := k.alive(ctx); sessionLost(lostErr) {
-			k.wire.tellLost(lostErr)
+			k.transport.tellLost(lostErr)
 		}
 		return false
 	case f.Class == failure.Transport && !f.Sent && k.opened:
@@ -123,20 +123,20 @@ func (k *keeper) again(ctx context.Context, err error) bool {
 }
 
 // deserted counts the dials that failed in a row, and tells when they say that nothing listens there any more.
-func (k *keeper) deserted(err error) bool {
+func (k *standingStream) deserted(err error) bool {
 	k.refused++
 	if k.refused < refusedTries {
 		return false
 	}
-	k.wire.tellLost(err)
+	k.transport.tellLost(err)
 	return true
 }
 
 // listen reads a stream to its end, and reports whether it is to be opened again.
-func (k *keeper) listen(answer *mcphttp.Answer) bool {
+func (k *standingStream) listen(answer *mcphttp.Answer) bool {
 	defer answer.Close()
 	if k.opened {
-		k.wire.watch.ListChanged() // whatever was said while it was closed
+		k.transport.watch.ListChanged() // whatever was said while it was closed
 	}
 	k.opened, k.refused = true, 0
 	begun := time.Now()
@@ -154,7 +154,7 @@ func (k *keeper) listen(answer *mcphttp.Answer) bool {
 }
 
 // hear deals with the messages of a stream. It reports false when the server says that it will bring nothing.
-func (k *keeper) hear(answer *mcphttp.Answer) bool {
+func (k *standingStream) hear(answer *mcphttp.Answer) bool {
 	for {
 		m, err := answer.Next()
 		switch {
@@ -166,7 +166,7 @@ func (k *keeper) hear(answer *mcphttp.Answer) bool {
 		case m.Method == "notifications/subscriptions/acknowledged" && !grants(m.Params):
 			return false
 		}
-		_ = k.wire.hear(m, nil) // only requests are ended by errors
+		_ = k.transport.hear(m, nil) // only requests are ended by errors
 	}
 }
 

@@ -1,4 +1,4 @@
-package wire
+package transport
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
 )
 
-// OldSSE is the HTTP+SSE transport of 2024-11-05: one GET stream brings everything, POSTs to an endpoint that the
+// LegacySSE is the HTTP+SSE transport of 2024-11-05: one GET stream brings everything, POSTs to an endpoint that the
 // stream's first event names carry everything. The stream is the session: its end is the end.
-type OldSSE struct {
-	*peer
+type LegacySSE struct {
+	*base
 	http     *mcphttp.Client
 	endpoint *url.URL // holds the session id: a credential
 
@@ -39,15 +39,15 @@ type outcome struct {
 	err     error
 }
 
-// OpenOldSSE opens the stream and waits for the endpoint event. base is the URL of the stream. The wire owns client
+// OpenLegacySSE opens the stream and waits for the endpoint event. streamURL is that of the stream. The transport owns client
 // once there is no error.
-func OpenOldSSE(ctx context.Context, client *mcphttp.Client, base *url.URL, watch session.Observer) (*OldSSE, error) {
-	o := &OldSSE{peer: newPeer(watch), http: client, waiting: map[string]*waiter{}}
+func OpenLegacySSE(ctx context.Context, client *mcphttp.Client, streamURL *url.URL, watch session.Observer) (*LegacySSE, error) {
+	o := &LegacySSE{base: newBase(watch), http: client, waiting: map[string]*waiter{}}
 	o.reply = func(ctx context.Context, body []byte) error { return o.Notify(ctx, failure.Stream, body) }
 	// The stream outlives ctx, but until the endpoint is known ctx ends it.
 	standing, cancel := context.WithCancelCause(o.life)
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-	answer, err := o.open(standing, base)
+	answer, err := o.open(standing, streamURL)
 	if !stop() && err == nil {
 		answer.Close()
 		err = context.Cause(ctx)
@@ -64,7 +64,7 @@ func OpenOldSSE(ctx context.Context, client *mcphttp.Client, base *url.URL, watc
 	return o, nil
 }
 
-func (o *OldSSE) open(ctx context.Context, base *url.URL) (*mcphttp.Answer, error) {
+func (o *LegacySSE) open(ctx context.Context, streamURL *url.URL) (*mcphttp.Answer, error) {
 	answer, err := o.http.Do(ctx, mcphttp.Request{Want: mcphttp.Stream, Method: http.MethodGet, Phase: failure.Connect})
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (o *OldSSE) open(ctx context.Context, base *url.URL) (*mcphttp.Answer, erro
 		if event.Type != "endpoint" {
 			continue
 		}
-		if o.endpoint, err = base.Parse(string(event.Data)); err != nil {
+		if o.endpoint, err = streamURL.Parse(string(event.Data)); err != nil {
 			answer.Close()
 			return nil, &failure.Error{Failure: failure.Failure{
 				Class: failure.Protocol, Phase: failure.Connect, Reason: failure.ProtocolError, Sent: true,
@@ -90,7 +90,7 @@ func (o *OldSSE) open(ctx context.Context, base *url.URL) (*mcphttp.Answer, erro
 }
 
 // read deals with the stream until it ends, and with it everything.
-func (o *OldSSE) read(answer *mcphttp.Answer) {
+func (o *LegacySSE) read(answer *mcphttp.Answer) {
 	defer answer.Close()
 	answer.Stand()
 	for {
@@ -112,7 +112,7 @@ func (o *OldSSE) read(answer *mcphttp.Answer) {
 	}
 }
 
-func (o *OldSSE) route(m rpc.Message) {
+func (o *LegacySSE) route(m rpc.Message) {
 	if m.IsResponse() {
 		var id string
 		if json.Unmarshal(m.ID, &id) == nil {
@@ -131,7 +131,7 @@ func (o *OldSSE) route(m rpc.Message) {
 }
 
 // concerned finds the request that a notification is about.
-func (o *OldSSE) concerned(m rpc.Message) *waiter {
+func (o *LegacySSE) concerned(m rpc.Message) *waiter {
 	member := map[string]string{
 		"notifications/progress": "progressToken", "notifications/cancelled": "requestId",
 	}[m.Method]
@@ -146,7 +146,7 @@ func (o *OldSSE) concerned(m rpc.Message) *waiter {
 }
 
 // settle gives a request its outcome; one that nobody waits for is dropped.
-func (o *OldSSE) settle(id string, out outcome) {
+func (o *LegacySSE) settle(id string, out outcome) {
 	o.mu.Lock()
 	w := o.waiting[id]
 	delete(o.waiting, id)
@@ -157,7 +157,7 @@ func (o *OldSSE) settle(id string, out outcome) {
 }
 
 // fail ends every request: the stream is gone.
-func (o *OldSSE) fail(err error) {
+func (o *LegacySSE) fail(err error) {
 	o.mu.Lock()
 	o.ended = err
 	all := o.waiting
@@ -187,14 +187,14 @@ func gone(phase failure.Phase) *failure.Error {
 	}, Cause: mcphttp.ErrEnded}
 }
 
-// Exchange implements Wire.
-func (o *OldSSE) Exchange(ctx context.Context, r *Request) (rpc.Message, error) {
+// Exchange implements Transport.
+func (o *LegacySSE) Exchange(ctx context.Context, r *Request) (rpc.Message, error) {
 	m, err := o.exchange(ctx, r)
 	o.abandon(ctx, r, err, o.Notify)
 	return m, err
 }
 
-func (o *OldSSE) exchange(ctx context.Context, r *Request) (rpc.Message, error) {
+func (o *LegacySSE) exchange(ctx context.Context, r *Request) (rpc.Message, error) {
 	waiting, _, cancel := o.bind(ctx)
 	defer cancel()
 	w := &waiter{request: r, done: make(chan outcome, 1)}
@@ -220,7 +220,7 @@ func (o *OldSSE) exchange(ctx context.Context, r *Request) (rpc.Message, error) 
 
 // send posts a request. The response may come before the POST is acknowledged, and some servers acknowledge it last:
 // let leaves it to end by itself then, for to cut it would be to cut what its connection may by now be used for.
-func (o *OldSSE) send(ctx context.Context, r *Request) (let func()) {
+func (o *LegacySSE) send(ctx context.Context, r *Request) (let func()) {
 	posting, free, cancel := o.bind(ctx)
 	done := make(chan struct{})
 	started := o.run(func() {
@@ -244,13 +244,13 @@ func (o *OldSSE) send(ctx context.Context, r *Request) (let func()) {
 	}
 }
 
-func (o *OldSSE) forget(id string) {
+func (o *LegacySSE) forget(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.waiting, id)
 }
 
-func (o *OldSSE) post(ctx context.Context, phase failure.Phase, body []byte) error {
+func (o *LegacySSE) post(ctx context.Context, phase failure.Phase, body []byte) error {
 	header := http.Header{}
 	o.mu.Lock()
 	if o.version != "" {
@@ -268,25 +268,25 @@ func (o *OldSSE) post(ctx context.Context, phase failure.Phase, body []byte) err
 	return nil
 }
 
-// Notify implements Wire.
-func (o *OldSSE) Notify(ctx context.Context, phase failure.Phase, body []byte) error {
+// Notify implements Transport.
+func (o *LegacySSE) Notify(ctx context.Context, phase failure.Phase, body []byte) error {
 	ctx, _, cancel := o.bind(ctx)
 	defer cancel()
 	return o.post(ctx, phase, body)
 }
 
-// Agree implements Wire.
-func (o *OldSSE) Agree(version string) {
+// Agree implements Transport.
+func (o *LegacySSE) Agree(version string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.version = version
 }
 
-// HasSession implements Wire: the stream is one.
-func (o *OldSSE) HasSession() bool { return true }
+// HasSession implements Transport: the stream is one.
+func (o *LegacySSE) HasSession() bool { return true }
 
-// Close implements Wire. The end of the stream tells the server.
-func (o *OldSSE) Close() {
+// Close implements Transport. The end of the stream tells the server.
+func (o *LegacySSE) Close() {
 	o.finish()
 	o.http.Close()
 }
