@@ -5,11 +5,11 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/throttle"
+	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/configmap"
@@ -44,7 +44,7 @@ type memory struct {
 	seen map[catalog.Ref]time.Time
 	met  map[session.Key]bool
 
-	limiter *rate.Limiter
+	budget  backoff.Bucket // of writes of the ConfigMap
 	decoded decoded
 	cut     map[catalog.Ref]cutSlice
 	last    published
@@ -102,7 +102,7 @@ func (m *memories) of(name types.NamespacedName, uid types.UID) *memory {
 	if known := m.guarded[name]; known == nil || known.uid != uid {
 		m.guarded[name] = &memory{
 			uid: uid, seen: map[catalog.Ref]time.Time{}, met: map[session.Key]bool{},
-			limiter: rate.NewLimiter(rate.Every(refillInterval), writeBurst), cut: map[catalog.Ref]cutSlice{},
+			budget: backoff.Bucket{Size: writeBurst, Refill: refillInterval}, cut: map[catalog.Ref]cutSlice{},
 		}
 	}
 	return m.guarded[name]

@@ -135,7 +135,7 @@ func (r *Reconciler) replace(
 		return m.refused
 	case first && m.last.version == "" && m.refused == nil, withdraws, s.reloads():
 	default:
-		if wait := m.bucket(s.now); wait > 0 {
+		if wait := m.budget.Take(s.now); wait > 0 {
 			s.lookAgain(s.now.Add(wait))
 			s.reduced = m.last.reduced
 			if m.refused != nil { // what was refused last is all that can be told yet
@@ -173,16 +173,6 @@ func (s *scope) made(d draft, publication *offer.Publication) published {
 		}
 	}
 	return made
-}
-
-// bucket is how long a write must wait; a write that need not is counted.
-func (m *memory) bucket(now time.Time) time.Duration {
-	reservation := m.limiter.ReserveN(now, 1)
-	wait := reservation.DelayFrom(now)
-	if wait > 0 {
-		reservation.CancelAt(now)
-	}
-	return wait
 }
 
 // covers tells whether the ConfigMap is the one that was made of this very draft.

@@ -4,10 +4,10 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -34,7 +34,7 @@ func (c *catalogs) of(key session.Key) *seenCatalog {
 		c.guarded = map[session.Key]*seenCatalog{}
 	}
 	if c.guarded[key] == nil {
-		c.guarded[key] = &seenCatalog{limiter: rate.NewLimiter(rate.Every(refillInterval), writeBurst)}
+		c.guarded[key] = &seenCatalog{writes: backoff.Bucket{Size: writeBurst, Refill: refillInterval}}
 	}
 	return c.guarded[key]
 }
@@ -47,7 +47,7 @@ func (c *catalogs) drop(key session.Key) {
 
 // seenCatalog is what was made of one session's last list, and of the ConfigMap in one version.
 type seenCatalog struct {
-	limiter *rate.Limiter
+	writes  backoff.Bucket
 	view    *view
 	decoded decoded
 	offer   offer
@@ -128,12 +128,7 @@ func (c *seenCatalog) delay(exists bool) time.Duration {
 	if !exists {
 		return 0
 	}
-	reservation := c.limiter.Reserve()
-	delay := reservation.Delay()
-	if delay > 0 {
-		reservation.Cancel()
-	}
-	return delay
+	return c.writes.Take(time.Now())
 }
 
 // view is what status says of one list.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
+	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/conditions"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -190,7 +190,7 @@ type said struct {
 
 type statement struct {
 	text  string
-	mends *rate.Limiter
+	mends backoff.Bucket
 }
 
 // Two corrections of one status may follow each other at once, then one per mendInterval: two managers that were
@@ -212,7 +212,7 @@ func (s *said) of(uid types.UID) *statement {
 		s.guarded = map[types.UID]*statement{}
 	}
 	if s.guarded[uid] == nil {
-		s.guarded[uid] = &statement{mends: rate.NewLimiter(rate.Every(mendInterval), mendBurst)}
+		s.guarded[uid] = &statement{mends: backoff.Bucket{Size: mendBurst, Refill: mendInterval}}
 	}
 	return s.guarded[uid]
 }
@@ -249,12 +249,7 @@ func (s *said) again(server *v1alpha1.MCPServer) time.Duration {
 	if known.text != statusText(server) {
 		return 0
 	}
-	reservation := known.mends.Reserve()
-	wait := reservation.Delay()
-	if wait > 0 {
-		reservation.Cancel()
-	}
-	return wait
+	return known.mends.Take(time.Now())
 }
 
 func (s *said) drop(uid types.UID) {

@@ -1,5 +1,5 @@
-// Package backoff knows when to try again. It holds no state and reads no clock: it turns a count of failures into
-// a time to wait, with jitter from a source that a test can fix.
+// Package backoff knows when to try again. It reads no clock: it turns a count of failures into a time to wait, with
+// jitter from a source that a test can fix, and counts what a rate allows (Bucket).
 //
 // # Invariants
 //

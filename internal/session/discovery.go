@@ -59,7 +59,7 @@ type ending struct {
 func newDiscovery(base context.Context, srv *server) *discovery {
 	d := &discovery{srv: srv, wake: make(chan struct{}, 1)}
 	d.ctx, d.end = context.WithCancelCause(base)
-	d.lists.Rand, d.health.Rand = srv.sup.options.Rand, srv.sup.options.Rand
+	d.lists, d.health.Rand = pace.NewLists(srv.sup.options.Rand), srv.sup.options.Rand
 	return d
 }
 

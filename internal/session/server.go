@@ -73,6 +73,7 @@ func newServer(sup *Supervisor, key Key, config Config) *server {
 	g := &s.guarded
 	g.config = config
 	g.calls = map[string]*callSession{}
+	g.turns = pace.NewTurns()
 	g.breaker = breaker.New(config.policy(sup.options.Discover), sup.options.Rand)
 	if sup.options.Discover {
 		g.breaker.Restore(time.Now(), config.Restore.standing())

@@ -11,14 +11,10 @@ const (
 	longestHold = 3 * time.Second
 )
 
-// listRate bounds the lists that a server brings about.
-var listRate = rate{size: 2, refill: 10 * time.Second}
-
-// Lists is the plan of the lists of one server. The zero value, with Rand set, plans nothing until the first outcome.
+// Lists is the plan of the lists of one server. It plans nothing until the first outcome.
 // The plan is kept as what happened, so that an interval that is changed holds from then on.
 type Lists struct {
-	Rand backoff.Rand
-
+	rand backoff.Rand
 	// last is how the last list ended and at when; the rest of what regular needs depends on that.
 	last outcome
 	at   time.Time
@@ -30,7 +26,13 @@ type Lists struct {
 	changedFirst, changedLast time.Time
 	demanded                  bool
 	failures, empties         int
-	bucket                    bucket
+	// caused bounds the lists that the server brings about.
+	caused backoff.Bucket
+}
+
+// NewLists returns the plan of a new session, with jitter from rand.
+func NewLists(rand backoff.Rand) Lists {
+	return Lists{rand: rand, caused: backoff.Bucket{Size: 2, Refill: 10 * time.Second}}
 }
 
 // outcome is how a list ended; none while one is under way and before the first.
@@ -61,11 +63,11 @@ func (l *Lists) Due(now time.Time, interval time.Duration) time.Time {
 	}
 	due := l.regular(interval)
 	if l.drawn(interval) {
-		due = l.bucket.next(listRate, now, due)
+		due = later(due, l.caused.Next(now))
 	}
 	if !l.changedFirst.IsZero() {
 		settled := earlier(l.changedLast.Add(debounce), l.changedFirst.Add(longestHold))
-		due = earlier(due, l.bucket.next(listRate, now, settled))
+		due = earlier(due, later(settled, l.caused.Next(now)))
 	}
 	return due
 }
@@ -97,7 +99,7 @@ func (l *Lists) drawn(interval time.Duration) bool {
 // Began notes that a list is being asked for under an interval: it covers every change until now.
 func (l *Lists) Began(now time.Time, interval time.Duration) {
 	if !l.demanded && (l.drawn(interval) || !l.changedFirst.IsZero()) {
-		l.bucket.draw(listRate, now)
+		l.caused.Draw(now)
 	}
 	l.demanded = false
 	l.changedFirst, l.changedLast = time.Time{}, time.Time{}
@@ -107,7 +109,7 @@ func (l *Lists) Began(now time.Time, interval time.Duration) {
 // Listed notes a good list, and the ttl that the server gave with it; 0 is none.
 func (l *Lists) Listed(now time.Time, ttl time.Duration) {
 	l.failures, l.empties = 0, 0
-	l.last, l.at, l.ttl, l.spread = good, now, ttl, l.Rand.Kept()
+	l.last, l.at, l.ttl, l.spread = good, now, ttl, l.rand.Kept()
 }
 
 // Failed notes a failed list, and the time after which the server wants to hear from us again; 0 is none.
@@ -126,6 +128,13 @@ func (l *Lists) Empty(now time.Time) bool {
 	l.empties++
 	l.last, l.at, l.wait = empty, now, wait
 	return true
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // earlier is the earlier of two times, of which zero means never.

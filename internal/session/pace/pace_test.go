@@ -22,17 +22,17 @@ func due(t *testing.T, what string, got, want time.Time) {
 }
 
 func TestNothingIsPlannedBeforeTheFirstOutcome(t *testing.T) {
-	l := Lists{Rand: least}
+	l := NewLists(least)
 	if got := l.Due(start, 10*time.Minute); !got.IsZero() {
 		t.Fatalf("due at %s", got)
 	}
 }
 
 func TestRegularLists(t *testing.T) {
-	l := Lists{Rand: least}
+	l := NewLists(least)
 	l.Listed(start, 0)
 	due(t, "interval", l.Due(start, 10*time.Minute), at(600))
-	l = Lists{Rand: half}
+	l = NewLists(half)
 	l.Listed(start, 0)
 	due(t, "interval with jitter, never later", l.Due(start, 10*time.Minute), at(540))
 	l.Listed(start, time.Minute)
@@ -42,7 +42,7 @@ func TestRegularLists(t *testing.T) {
 }
 
 func TestShortTTLIsDrawnFromTheBucket(t *testing.T) {
-	l := Lists{Rand: least}
+	l := NewLists(least)
 	now := start
 	var times []float64
 	for range 5 {
@@ -60,7 +60,7 @@ func TestShortTTLIsDrawnFromTheBucket(t *testing.T) {
 }
 
 func TestChangesAreDebounced(t *testing.T) {
-	l := Lists{Rand: least}
+	l := NewLists(least)
 	l.Listed(start, 0)
 	l.Changed(at(10))
 	due(t, "one change", l.Due(at(10), 10*time.Minute), at(11))
@@ -77,7 +77,7 @@ func TestChangesAreDebounced(t *testing.T) {
 }
 
 func TestStormDrawsFromTheBucket(t *testing.T) {
-	l := Lists{Rand: least}
+	l := NewLists(least)
 	l.Listed(start, 0)
 	var lists []float64
 	for now := start; now.Before(at(40)); now = now.Add(100 * time.Millisecond) {
@@ -100,7 +100,7 @@ func TestStormDrawsFromTheBucket(t *testing.T) {
 }
 
 func TestDemandIsDueAtOnceAndDrawsNothing(t *testing.T) {
-	l := Lists{Rand: least}
+	l := NewLists(least)
 	for i := range 10 {
 		l.Demand()
 		due(t, "demand", l.Due(at(float64(i)), 10*time.Minute), at(float64(i)))
@@ -111,7 +111,7 @@ func TestDemandIsDueAtOnceAndDrawsNothing(t *testing.T) {
 }
 
 func TestFailedListsClimbTheLadder(t *testing.T) {
-	l := Lists{Rand: least}
+	l := NewLists(least)
 	for _, want := range []float64{5, 10, 20, 40, 60, 60} {
 		l.Failed(start, 0)
 		due(t, "ladder", l.Due(start, time.Minute), at(want))
@@ -124,7 +124,7 @@ func TestFailedListsClimbTheLadder(t *testing.T) {
 }
 
 func TestEmptyListsAreAskedForAgain(t *testing.T) {
-	l := Lists{Rand: least}
+	l := NewLists(least)
 	now := start
 	for _, want := range []float64{5, 15, 35, 75} {
 		if !l.Empty(now) {
@@ -145,7 +145,7 @@ func TestEmptyListsAreAskedForAgain(t *testing.T) {
 
 // What is due follows from what happened and the present interval, not from the one that was in force then.
 func TestAnotherIntervalHoldsAtOnce(t *testing.T) {
-	l := Lists{Rand: half}
+	l := NewLists(half)
 	l.Listed(start, 0)
 	due(t, "long interval", l.Due(start, 24*time.Hour), at(0.9*24*3600))
 	due(t, "short interval", l.Due(at(5), 10*time.Second), at(9))
@@ -208,7 +208,7 @@ func TestThreeUnansweredInARow(t *testing.T) {
 }
 
 func TestTurns(t *testing.T) {
-	var turns Turns
+	turns := NewTurns()
 	now := start
 	for range 5 {
 		if got := turns.Take(now); !got.Equal(now) {
