@@ -37,7 +37,7 @@ BUILD_FLAGS = $(GOMODFLAGS) -buildvcs=false
 HAVE_CC = command -v $$($(GO) env CC | cut -d' ' -f1) >/dev/null 2>&1
 
 CHART_FILES := charts/mooring/files
-GENERATED := api config/crd/bases config/rbac/role.yaml $(CHART_FILES)
+GENERATED := api config/crd/bases config/rbac/role.yaml $(CHART_FILES) CONTRIBUTING.md
 
 CONTROLLER_GEN := $(BIN)/controller-gen
 GOLANGCI_LINT := $(BIN)/golangci-lint
@@ -104,13 +104,14 @@ clean: ## Throw away bin/, coverage/ and the state of `mooring dev`.
 ##@ Generate and check
 
 .PHONY: generate
-generate: $(CONTROLLER_GEN) ## Write deepcopy, apply configurations, CRDs, the manager's role and the chart's copies.
+generate: $(CONTROLLER_GEN) ## Write deepcopy, apply configurations, CRDs, roles, the chart's copies and the table of floors.
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) applyconfiguration paths=./api/...
 	$(CONTROLLER_GEN) crd:ignoreUnexportedFields=true paths=./api/... output:crd:artifacts:config=config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=mooring-manager paths=./controllers/... paths=./internal/... \
 	  output:rbac:artifacts:config=config/rbac
 	@$(MAKE) --no-print-directory charts
+	@CGO_ENABLED=0 $(GO) run $(GOMODFLAGS) ./hack/floors -table CONTRIBUTING.md
 
 .PHONY: charts
 charts: ## Copy the CRDs, roles and bindings of config/ into the Helm chart.

@@ -2,9 +2,9 @@
 //
 //   - packages import downward only, and every package has a floor;
 //   - what a package reaches through others keeps the promises too: the pure ones never reach Kubernetes or the MCP
-//     SDK, the controllers never reach the SDK or what speaks it;
-//   - a package has at most 12 files of its own making, and a doc.go;
+//     SDK, controllers and gateway import what speaks to MCP servers through the one seam only;
+//   - a package has a doc.go;
 //   - a test that sleeps does so in a synctest bubble, where a sleep moves the fake clock.
 //
-// The rules are the tables in rules.go. The judgement is pure (judge.go); the facts come from `go list`.
+// The rules are the table in rules.go, from which -table writes that of CONTRIBUTING.md. The judgement is pure (judge.go); the facts come from `go list`.
 package main

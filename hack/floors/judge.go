@@ -30,7 +30,7 @@ func judge(packages []pkg, standard func(path string) bool) []string {
 		}
 		faults = append(faults, judgeImports(p, local)...)
 		faults = append(faults, judgeReach(p, local, standard)...)
-		faults = append(faults, judgeFiles(p, local)...)
+		faults = append(faults, judgeDoc(p, local)...)
 	}
 	return faults
 }
@@ -45,18 +45,25 @@ func within(local, tree string) bool {
 	return local == tree || strings.HasPrefix(local, tree+"/")
 }
 
-// treeOf returns the package's tree and its floor.
-func treeOf(local string) (tree string, floor int, ok bool) {
-	for candidate, f := range floors {
-		if within(local, candidate) && len(candidate) > len(tree) {
-			tree, floor, ok = candidate, f, true
+// ruleOf returns the rule of the package and the tree by which it has it; ok is false when there is none.
+func ruleOf(local string) (tree string, found rule, ok bool) {
+	for _, r := range rules {
+		for _, candidate := range r.trees {
+			if within(local, candidate) && len(candidate) > len(tree) {
+				tree, found, ok = candidate, r, true
+			}
 		}
 	}
-	return tree, floor, ok
+	return tree, found, ok
+}
+
+// withinAny tells whether the package stands in one of the trees.
+func withinAny(local string, trees []string) bool {
+	return slices.ContainsFunc(trees, func(tree string) bool { return within(local, tree) })
 }
 
 func judgeImports(p pkg, local string) []string {
-	tree, floor, ok := treeOf(local)
+	tree, own, ok := ruleOf(local)
 	if !ok {
 		return []string{local + ": has no floor: give it one in hack/floors/rules.go"}
 	}
@@ -66,63 +73,48 @@ func judgeImports(p pkg, local string) []string {
 		if !ours || !floored(target) {
 			continue
 		}
-		targetTree, targetFloor, _ := treeOf(target)
-		if targetTree != tree && targetFloor >= floor {
+		targetTree, its, _ := ruleOf(target)
+		switch {
+		case targetTree != tree && its.floor >= own.floor:
 			faults = append(faults, fmt.Sprintf("%s (floor %d): imports %s (floor %d): floors import downward only",
-				local, floor, target, targetFloor))
+				local, own.floor, target, its.floor))
+		case withinAny(local, aboveIt) && withinAny(target, speakers):
+			faults = append(faults, fmt.Sprintf("%s: imports %s: servers are reached through %s only", local, target, seam))
 		}
 	}
 	return faults
 }
 
 func judgeReach(p pkg, local string, standard func(string) bool) []string {
-	var faults []string
-	for _, promise := range promises {
-		if !within(local, promise.tree) {
-			continue
-		}
-		reached := slices.DeleteFunc(slices.Clone(p.Deps), func(path string) bool { return !promise.broken(path, standard) })
-		switch len(reached) {
-		case 0:
-		case 1:
-			faults = append(faults, fmt.Sprintf("%s: reaches %s", local, reached[0]))
-		default:
-			faults = append(faults, fmt.Sprintf("%s: reaches %s and %d more", local, reached[0], len(reached)-1))
-		}
+	tree, own, _ := ruleOf(local)
+	reached := slices.DeleteFunc(slices.Clone(p.Deps), func(path string) bool { return !own.broken(tree, path, standard) })
+	switch len(reached) {
+	case 0:
+		return nil
+	case 1:
+		return []string{fmt.Sprintf("%s: reaches %s", local, reached[0])}
+	default:
+		return []string{fmt.Sprintf("%s: reaches %s and %d more", local, reached[0], len(reached)-1)}
 	}
-	return faults
 }
 
-// broken tells whether reaching the path breaks the promise.
-func (p promise) broken(path string, standard func(string) bool) bool {
-	if slices.ContainsFunc(p.never, func(prefix string) bool { return strings.HasPrefix(path+"/", prefix) }) {
+// broken tells whether a package of the tree must not reach the path.
+func (r rule) broken(tree, path string, standard func(string) bool) bool {
+	if slices.ContainsFunc(r.never, func(prefix string) bool { return strings.HasPrefix(path+"/", prefix) }) {
 		return true
 	}
-	if !p.stdlib || standard(path) {
-		return false
-	}
-	local := strings.TrimPrefix(path, module)
-	return !within(local, p.tree) && !slices.ContainsFunc(p.with, func(tree string) bool { return within(local, tree) })
+	return r.pure && !standard(path) && !within(strings.TrimPrefix(path, module), tree) &&
+		!slices.ContainsFunc(r.with, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 }
 
-func judgeFiles(p pkg, local string) []string {
-	var files []string
-	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
-		if !strings.HasPrefix(name, "zz_generated") {
-			files = append(files, name)
-		}
+func judgeDoc(p pkg, local string) []string {
+	if within(local, "api/v1alpha1/applyconfiguration") { // generated as a whole
+		return nil
 	}
-	if within(local, "api/v1alpha1/applyconfiguration") {
-		return nil // generated as a whole
+	if files := slices.Concat(p.GoFiles, p.CgoFiles); len(files) > 0 && !slices.Contains(files, "doc.go") {
+		return []string{local + ": has no doc.go (charter, invariants, trade-offs)"}
 	}
-	var faults []string
-	if len(files) > mostFiles {
-		faults = append(faults, fmt.Sprintf("%s: has %d files, at most %d are allowed", local, len(files), mostFiles))
-	}
-	if !slices.Contains(files, "doc.go") && len(files) > 0 {
-		faults = append(faults, local+": has no doc.go (charter, invariants, trade-offs)")
-	}
-	return faults
+	return nil
 }
 
 // judgeSleep tells whether a test file's source sleeps outside of a synctest bubble.

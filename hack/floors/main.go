@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +14,15 @@ import (
 )
 
 func main() {
-	if err := run(os.Stdout); err != nil {
+	table := flag.String("table", "", "write the table of floors into this Markdown file instead of judging")
+	flag.Parse()
+	err := error(nil)
+	if *table != "" {
+		err = writeTable(*table)
+	} else {
+		err = run(os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "floors:", err)
 		os.Exit(1)
 	}
@@ -40,7 +49,7 @@ func run(out io.Writer) error {
 	if faults = append(faults, sleeps...); len(faults) > 0 {
 		return fmt.Errorf("%d rules broken:\n  %s", len(faults), strings.Join(faults, "\n  "))
 	}
-	fmt.Fprintf(out, "floors: %d packages keep %d floors and %d promises\n", len(packages), len(floors), len(promises))
+	fmt.Fprintf(out, "floors: %d packages keep %d rules\n", len(packages), len(rules))
 	return nil
 }
 

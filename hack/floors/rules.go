@@ -1,36 +1,21 @@
 package main
 
+import "slices"
+
 const module = "github.com/mooring-dev/mooring/"
 
-// mostFiles is the most files that a package may have, without tests and generated ones.
-const mostFiles = 12
-
-// floors gives the floor of each package tree. A tree may import trees of lower floors, and itself. The longest
-// matching path counts. Outside of api/, controllers/ and internal/ nothing has a floor: those are programs and tests.
-var floors = map[string]int{
-	"api":                      0,
-	"internal/failure":         0,
-	"internal/backoff":         0,
-	"internal/catalog":         0,
-	"internal/secret":          0,
-	"internal/text":            0,
-	"internal/session":         1,
-	"internal/egress":          1,
-	"internal/conditions":      1,
-	"internal/configmap":       1,
-	"internal/refs":            1,
-	"internal/wake":            1,
-	"internal/events":          1,
-	"internal/metrics":         1,
-	"internal/upstream":        2,
-	"internal/oauth":           2,
-	"internal/bridge":          2,
-	"internal/importer":        2,
-	"internal/gateway":         3,
-	"controllers":              4,
-	"controllers/mcpserver":    3,
-	"controllers/agentsession": 3,
-	"internal/cli":             5,
+// rule gives package trees of one kind their floor, and says what they never reach, however long the way. A tree may
+// import trees of lower floors, and itself; of two rules for one package that of the longer path counts. Outside of api/, controllers/ and internal/ nothing has a floor: those are programs and tests.
+type rule struct {
+	floor int
+	trees []string
+	// mayUse is what the table in CONTRIBUTING.md says.
+	mayUse string
+	// never has prefixes of import paths.
+	never []string
+	// pure asks for more: nothing outside of the standard library but the prefixes of import paths in with.
+	pure bool
+	with []string
 }
 
 // What is kept out of packages, as prefixes of import paths.
@@ -38,38 +23,55 @@ var (
 	kubernetes = []string{"k8s.io/", "sigs.k8s.io/", module + "api/"}
 	sdk        = []string{"github.com/modelcontextprotocol/go-sdk"}
 	clients    = []string{"k8s.io/client-go/", "sigs.k8s.io/controller-runtime/"}
-	speakers   = []string{
-		module + "internal/upstream", module + "internal/oauth", module + "internal/bridge", module + "internal/gateway",
-	}
 )
 
-// promise says what a package tree never reaches, however long the way.
-type promise struct {
-	tree  string
-	never []string
-	// stdlib asks for more: nothing outside of the standard library but the trees in with.
-	stdlib bool
-	with   []string
+var rules = []rule{
+	{
+		floor: 0, trees: []string{"api"}, mayUse: "Kubernetes' API machinery",
+		never: slices.Concat(sdk, []string{module + "internal/", module + "controllers/"}),
+	},
+	{
+		floor: 0, mayUse: "the standard library", pure: true,
+		trees: []string{"internal/failure", "internal/backoff", "internal/catalog", "internal/secret", "internal/text"},
+	},
+	{
+		floor: 1, trees: []string{"internal/session", "internal/egress"},
+		mayUse: "the standard library and pure packages of floor 0", pure: true,
+		with: []string{
+			module + "internal/failure", module + "internal/backoff", module + "internal/secret", module + "internal/text",
+		},
+	},
+	{
+		floor: 1, mayUse: "Kubernetes' client libraries", never: sdk,
+		trees: []string{
+			"internal/conditions", "internal/configmap", "internal/refs", "internal/wake", "internal/events", "internal/metrics",
+		},
+	},
+	{
+		floor: 2, trees: []string{"internal/upstream", "internal/oauth", "internal/bridge"},
+		mayUse: "the MCP SDK; no Kubernetes", never: kubernetes,
+	},
+	{
+		floor: 2, trees: []string{"internal/importer"},
+		mayUse: "the API's types and YAML; no client libraries", never: slices.Concat(sdk, clients),
+	},
+	{
+		floor: 3, trees: []string{"internal/connect"},
+		mayUse: "all of these: the one way from an object to a session",
+	},
+	{floor: 4, trees: []string{"internal/gateway"}, mayUse: "the MCP SDK; servers only through `internal/connect`"},
+	{
+		floor: 4, trees: []string{"controllers/mcpserver", "controllers/agentsession"},
+		mayUse: "no SDK; servers only through `internal/connect`; not one another", never: sdk,
+	},
+	{floor: 5, trees: []string{"controllers"}, mayUse: "every controller", never: sdk},
+	{floor: 6, trees: []string{"internal/cli"}, mayUse: "everything"},
 }
 
-var promises = []promise{
-	{tree: "internal/failure", stdlib: true},
-	{tree: "internal/backoff", stdlib: true},
-	{tree: "internal/catalog", stdlib: true},
-	{tree: "internal/secret", stdlib: true},
-	{tree: "internal/text", stdlib: true},
-	{tree: "internal/session", stdlib: true, with: []string{"internal/failure", "internal/backoff", "internal/secret"}},
-	{tree: "internal/egress", stdlib: true, with: []string{"internal/failure"}},
-	{tree: "api", never: sdk},
-	{tree: "internal/conditions", never: sdk},
-	{tree: "internal/configmap", never: sdk},
-	{tree: "internal/refs", never: sdk},
-	{tree: "internal/wake", never: sdk},
-	{tree: "internal/events", never: sdk},
-	{tree: "internal/metrics", never: sdk},
-	{tree: "internal/upstream", never: kubernetes},
-	{tree: "internal/oauth", never: append(append([]string{}, sdk...), kubernetes...)},
-	{tree: "internal/bridge", never: kubernetes},
-	{tree: "internal/importer", never: append(append([]string{}, sdk...), clients...)},
-	{tree: "controllers", never: append(append([]string{}, sdk...), speakers...)},
-}
+// seam is the only package between floors 2 and 4: what stands above it reaches the packages below that speak to MCP
+// servers through it alone, and imports none of them.
+var (
+	seam     = "internal/connect"
+	speakers = []string{"internal/upstream", "internal/oauth"}
+	aboveIt  = []string{"controllers", "internal/gateway"}
+)
