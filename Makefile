@@ -90,8 +90,15 @@ controlplane: ## Put etcd, kube-apiserver and kubectl into bin/.
 	@CGO_ENABLED=0 $(GO) run -C hack/controlplane $(GOMODFLAGS) . -go "$(GO_COMMAND)" -bin $(BIN)
 
 .PHONY: node-assets
-node-assets: ## Put npm server-everything, and Node where none is installed, into bin/node-assets.
-	@CGO_ENABLED=0 $(GO) run -C hack/controlplane $(GOMODFLAGS) ./npmfetch -dir $(NODE_ASSETS)
+node-assets: $(NODE_ASSETS)/.installed ## Put npm server-everything, and a Node to run it, into bin/node-assets.
+
+# No package's install script runs. The Node that runs the server is npm's package for this machine, else the one on PATH.
+$(NODE_ASSETS)/.installed: hack/node-assets/package-lock.json
+	@command -v npm >/dev/null 2>&1 || { echo "node-assets: npm not found; install Node.js 20 or later with npm" >&2; exit 1; }
+	@mkdir -p $(NODE_ASSETS) && cp hack/node-assets/package.json $< $(NODE_ASSETS)/
+	npm ci --prefix $(NODE_ASSETS) --ignore-scripts --no-audit --no-fund --no-progress
+	@node=$$(ls $(NODE_ASSETS)/node_modules/node-*/bin/node 2>/dev/null | head -n 1); \
+	  ln -sf "$${node:-$$(command -v node)}" $(NODE) && $(NODE) --version && touch $@
 
 .PHONY: docker-build
 docker-build: ## Build the image that IMAGE names.
@@ -149,9 +156,17 @@ test: controlplane node-assets ## Run all tests, with the race detector where a 
 	@if $(HAVE_CC); then race=-race cgo=1; else race= cgo=0; echo "test: no C compiler, so without the race detector"; fi; \
 	  set -x; $(TEST_ENV) CGO_ENABLED=$$cgo $(GO) test $(GOMODFLAGS) $$race -count=1 -timeout 20m $(GOPACKAGES)
 
+# Packages of floors 0 to 2, without test support; what one's tests reach in another counts.
+COVERED = $(shell $(GO) list ./internal/... | grep -vE '/internal/(cli|connect|gateway)(/|$$)|test$$')
+COVER_DATA := $(ROOT)/coverage
+
 .PHONY: cover
-cover: controlplane ## Coverage of floors 0 and 1, each package at least 90 %.
-	@$(TEST_ENV) CGO_ENABLED=0 $(GO) run $(GOMODFLAGS) ./hack/cover
+cover: controlplane ## Statement coverage of floors 0 to 2, each package at least 90 %.
+	@rm -rf $(COVER_DATA) && mkdir -p $(COVER_DATA)
+	@$(TEST_ENV) CGO_ENABLED=0 $(GO) test $(GOMODFLAGS) -timeout 15m -cover -coverpkg "$$(echo $(COVERED) | tr ' ' ,)" \
+	  $(COVERED) -args -test.gocoverdir=$(COVER_DATA) >$(COVER_DATA)/log || { cat $(COVER_DATA)/log; exit 1; }
+	@$(GO) tool covdata percent -i=$(COVER_DATA) | sed 's,.*/mooring/,,' | \
+	  awk '{print; if ($$3 + 0 < 90) low = low " " $$1} END {if (low) {print "cover: less than 90 %:" low; exit 1}}'
 
 .PHONY: bench
 bench: ## Run the benchmarks.

@@ -10,5 +10,5 @@
 // The module is separate from Mooring's own, so that Kubernetes' dependencies never reach Mooring's. The programs are
 // built with CGO_ENABLED=0 and default paths, so that Mooring and its tools find their shared packages in the Go build
 // cache afterwards. The trade-off is time: a cold build takes minutes, hence the progress lines; other programs that
-// show such lines, gobuild and npmfetch, are in this module, too.
+// show such lines, such as gobuild, are in this module, too.
 package main

@@ -2,7 +2,7 @@ module github.com/mooring-dev/mooring/hack/controlplane
 
 go 1.26.0
 
-require golang.org/x/sync v0.24.0
+require golang.org/x/sync v0.24.0 // indirect
 
 require (
 	cel.dev/expr v0.25.2 // indirect
