@@ -162,29 +162,29 @@ func observer(
 			log = log.WithValues("namespace", name.Namespace, "name", name.Name)
 		}
 		switch event.Kind {
-		case session.Dialled:
+		case session.EventConnected:
 			series.Connected(event.Duration)
 			log.V(1).Info("session connected")
-		case session.Listed:
+		case session.EventListed:
 			series.Listed(event.Duration)
-		case session.Failed:
+		case session.EventFailed:
 			series.Failed(event.Failure.Class, event.Failure.Phase)
 			log.V(1).Info("session failure", "class", event.Failure.Class, "phase", event.Failure.Phase,
 				"reason", event.Failure.Reason, "httpStatus", event.Failure.HTTPStatus)
-		case session.Struck:
+		case session.EventQuarantined:
 			series.Quarantined()
 			log.Info("server quarantined", "reason", event.Failure.Reason)
-		case session.GivenUp:
+		case session.EventRetired:
 			series.Retired(string(event.Retirement))
 			log.Info("server retired", "reason", event.Failure.Reason, "retirement", event.Retirement)
-		case session.Rebuilt:
+		case session.EventRebuilt:
 			series.Rebuilt()
 			log.V(1).Info("session rebuilt")
-		case session.Panicked:
+		case session.EventPanicked:
 			log.Error(nil, "session panicked; it is rebuilt", "stack", event.Stack)
-		case session.Overstayed:
+		case session.EventCloseTimedOut:
 			log.Info("sessions did not end in time")
-		case session.Disposed:
+		case session.EventClosed:
 			log.V(1).Info("session closed")
 		}
 	}

@@ -33,21 +33,21 @@ func TestObserver(t *testing.T) {
 		metric, label string // one more of it is counted; empty: nothing is
 		line          string // begins so; lines of level 1 show with -v only
 	}{
-		{session.Event{Kind: session.Dialled, Duration: time.Second}, "mooring_connect_duration_seconds", "",
+		{session.Event{Kind: session.EventConnected, Duration: time.Second}, "mooring_connect_duration_seconds", "",
 			`"level"=1 "msg"="session connected"`},
-		{session.Event{Kind: session.Listed, Duration: time.Second}, "mooring_list_duration_seconds", "", ""},
-		{session.Event{Kind: session.Failed, Failure: lost}, "mooring_session_failures_total", "transport stream",
+		{session.Event{Kind: session.EventListed, Duration: time.Second}, "mooring_list_duration_seconds", "", ""},
+		{session.Event{Kind: session.EventFailed, Failure: lost}, "mooring_session_failures_total", "transport stream",
 			`"level"=1 "msg"="session failure" "session"="uid" "class"="transport" "phase"="stream"`},
-		{session.Event{Kind: session.Struck, Failure: lost}, "mooring_quarantines_total", "",
+		{session.Event{Kind: session.EventQuarantined, Failure: lost}, "mooring_quarantines_total", "",
 			`"level"=0 "msg"="server quarantined"`},
-		{session.Event{Kind: session.GivenUp, Failure: refused, Retirement: session.Exhausted},
+		{session.Event{Kind: session.EventRetired, Failure: refused, Retirement: session.Exhausted},
 			"mooring_retirements_total", "exhausted", `"level"=0 "msg"="server retired"`},
-		{session.Event{Kind: session.GivenUp, Failure: refused, Retirement: session.Refused},
+		{session.Event{Kind: session.EventRetired, Failure: refused, Retirement: session.Refused},
 			"mooring_retirements_total", "refused", `"level"=0 "msg"="server retired"`},
-		{session.Event{Kind: session.Rebuilt}, "mooring_rebuilds_total", "", `"level"=1 "msg"="session rebuilt"`},
-		{session.Event{Kind: session.Panicked, Stack: "goroutine 1"}, "", "", `"msg"="session panicked; it is rebuilt"`},
-		{session.Event{Kind: session.Overstayed}, "", "", `"level"=0 "msg"="sessions did not end in time"`},
-		{session.Event{Kind: session.Disposed}, "", "", `"level"=1 "msg"="session closed"`},
+		{session.Event{Kind: session.EventRebuilt}, "mooring_rebuilds_total", "", `"level"=1 "msg"="session rebuilt"`},
+		{session.Event{Kind: session.EventPanicked, Stack: "goroutine 1"}, "", "", `"msg"="session panicked; it is rebuilt"`},
+		{session.Event{Kind: session.EventCloseTimedOut}, "", "", `"level"=0 "msg"="sessions did not end in time"`},
+		{session.Event{Kind: session.EventClosed}, "", "", `"level"=1 "msg"="session closed"`},
 	} {
 		t.Run(string(test.event.Kind)+test.label, func(t *testing.T) {
 			g := NewWithT(t)
@@ -82,10 +82,10 @@ func TestObserverNamesTheServer(t *testing.T) {
 	named := func(key session.Key) (types.NamespacedName, bool) {
 		return types.NamespacedName{Namespace: "agents", Name: "fs"}, key == "uid"
 	}
-	observer(log, named, series)(session.Event{Kind: session.Overstayed, Key: "uid"})
+	observer(log, named, series)(session.Event{Kind: session.EventCloseTimedOut, Key: "uid"})
 	g.Expect(line).To(Equal(
 		`"level"=0 "msg"="sessions did not end in time" "session"="uid" "namespace"="agents" "name"="fs"`))
-	observer(log, named, series)(session.Event{Kind: session.Overstayed, Key: "gone"})
+	observer(log, named, series)(session.Event{Kind: session.EventCloseTimedOut, Key: "gone"})
 	g.Expect(line).To(Equal(`"level"=0 "msg"="sessions did not end in time" "session"="gone"`))
 }
 

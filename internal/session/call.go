@@ -9,7 +9,6 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session/breaker"
-	"github.com/mooring-dev/mooring/internal/session/limits"
 )
 
 // Caller says on whose behalf a call is made.
@@ -20,30 +19,30 @@ type Caller struct {
 	Session string
 }
 
-// RefusalKind says how long a refusal stands.
-type RefusalKind string
+// CallRefusedKind says how long a refusal holds.
+type CallRefusedKind string
 
 // The kinds.
 const (
-	// TemporarilyUnavailable: it is tried again by itself, in about RetryAfter.
-	TemporarilyUnavailable RefusalKind = "temporarily unavailable"
+	// TemporarilyUnavailable: the server is tried again in about RetryAfter.
+	TemporarilyUnavailable CallRefusedKind = "temporarily unavailable"
 	// Unavailable: it is not tried before RetryAfter, if at all.
-	Unavailable RefusalKind = "unavailable"
+	Unavailable CallRefusedKind = "unavailable"
 	// Overloaded: the caller has too many calls waiting.
-	Overloaded RefusalKind = "overloaded"
+	Overloaded CallRefusedKind = "overloaded"
 )
 
-// Refusal is the error of a call that the server did not process. It may be made again.
-type Refusal struct {
-	Kind RefusalKind
-	// Failure is what stands in the way; its zero value where nothing has failed.
+// CallRefused is the error of a call that the server did not process. It may be made again.
+type CallRefused struct {
+	Kind CallRefusedKind
+	// Failure is the cause; its zero value where nothing has failed.
 	Failure failure.Failure
 	// RetryAfter is the time until the server is tried again; 0 when none is planned or it is not known.
 	RetryAfter time.Duration
 }
 
 // Error names the kind and the reason.
-func (r *Refusal) Error() string {
+func (r *CallRefused) Error() string {
 	if r.Failure.Reason == "" {
 		return string(r.Kind)
 	}
@@ -51,20 +50,17 @@ func (r *Refusal) Error() string {
 }
 
 // Unwrap returns ErrNotConnected, unless there is a connection and it is only busy.
-func (r *Refusal) Unwrap() error {
+func (r *CallRefused) Unwrap() error {
 	if r.Kind == Overloaded {
 		return nil
 	}
 	return ErrNotConnected
 }
 
-// longestHeld is how long a call waits for a server that limits us, before it is failed with the time.
-const longestHeld = 30 * time.Second
-
 var errCallTimeout = errors.New("call deadline passed")
 
-// errand is one call on its way. It belongs to the goroutine of Call.
-type errand struct {
+// pendingCall is one call on its way. It belongs to the goroutine of Call.
+type pendingCall struct {
 	srv  *server
 	from Caller
 	call Call
@@ -75,43 +71,54 @@ type errand struct {
 	// nanoseconds: progress moves it from another goroutine.
 	callMax  time.Time
 	deadline atomic.Int64
-	// sent is when the present request was.
-	sent time.Time
-	// tries counts requests and failed dials; resent: the one resend that needs no permission is spent.
-	tries  int
-	resent bool
+	// attempts counts requests and failed dials; resent: the one resend that needs no permission is spent.
+	attempts int
+	resent   bool
+}
+
+// callAttempt is one try of a call: what it was given to make one request.
+type callAttempt struct {
+	*pendingCall
+	permit breaker.Permit
+	on     *callConn
+	leave  func() // gives back the place among the calls in flight
+	sent   time.Time
 }
 
 // Call sends one call over the session that its caller names, opening it if need be, and returns the server's answer.
-// The error is a *Refusal where the server did not process the call and did not say why, a *failure.Error where it
+// The error is a *CallRefused where the server did not process the call and did not say why, a *failure.Error where it
 // refused it or its outcome is not known (failure.Failure.Outcome tells), and the cause of ctx where the caller went away.
 // It returns within timeouts.call of silence and callMax in all, however the connection behaves.
 func (s *Supervisor) Call(ctx context.Context, key Key, from Caller, call Call) (Answer, error) {
 	srv := s.find(key)
 	if srv == nil {
-		return Answer{}, &Refusal{Kind: Unavailable}
+		return Answer{}, &CallRefused{Kind: Unavailable}
 	}
-	timeouts := srv.settings().Timeouts
-	e := &errand{srv: srv, from: from, call: call, callMax: time.Now().Add(timeouts.CallMax)}
-	e.deadline.Store(time.Now().Add(timeouts.Call).UnixNano())
+	config, refused := srv.outlook()
+	if refused != nil {
+		return Answer{}, refused
+	}
+	timeouts := config.Timeouts
+	p := &pendingCall{srv: srv, from: from, call: call, callMax: time.Now().Add(timeouts.CallMax)}
+	p.deadline.Store(time.Now().Add(timeouts.Call).UnixNano())
 	var cancel context.CancelCauseFunc
-	e.ctx, cancel = context.WithCancelCause(ctx)
+	p.ctx, cancel = context.WithCancelCause(ctx)
 	defer cancel(context.Canceled)
 	idle := time.AfterFunc(timeouts.Call, func() { cancel(errCallTimeout) })
 	defer idle.Stop()
-	e.call.Progress = e.progress(idle, timeouts.Call)
+	p.call.Progress = p.progress(idle, timeouts.Call)
 	var release func()
-	e.waiting, release = joined(e.ctx, srv.closing)
+	p.waiting, release = joined(p.ctx, srv.closing)
 	defer release()
-	return e.run()
+	return p.run()
 }
 
 // progress lets progress re-arm the idle timer, up to callMax.
-func (e *errand) progress(idle *time.Timer, timeout time.Duration) func(json.RawMessage) {
-	next := e.call.Progress
+func (p *pendingCall) progress(idle *time.Timer, timeout time.Duration) func(json.RawMessage) {
+	next := p.call.Progress
 	return func(params json.RawMessage) {
-		left := min(timeout, time.Until(e.callMax))
-		e.deadline.Store(time.Now().Add(left).UnixNano())
+		left := min(timeout, time.Until(p.callMax))
+		p.deadline.Store(time.Now().Add(left).UnixNano())
 		idle.Reset(left)
 		if next != nil {
 			next(params)
@@ -129,49 +136,38 @@ func joined(ctx, other context.Context) (context.Context, func()) {
 	}
 }
 
-// verdict is what follows from a try.
-type verdict struct {
-	again bool
-	// wait is the time until the next try; err is what is returned when there is none.
-	wait time.Duration
-	err  error
+// decision is what follows from an attempt: its answer, another attempt after wait, or err, which is also what the call
+// ends with when it is interrupted while it waits.
+type decision struct {
+	answer Answer
+	again  bool
+	wait   time.Duration
+	err    error
 }
 
 // run tries until the call is answered or nothing more may be tried.
-func (e *errand) run() (Answer, error) {
+func (p *pendingCall) run() (Answer, error) {
 	for {
-		answer, next := e.try()
-		if next.err == nil {
-			return answer, nil
-		}
+		next := p.attempt()
 		if !next.again {
-			return Answer{}, next.err
+			return next.answer, next.err
 		}
-		if e.pause(next.wait) != nil {
-			return Answer{}, e.interrupted(next.err)
+		if pause(p.waiting, next.wait) != nil {
+			return Answer{}, p.interrupted(next.err)
+		}
+		if _, refused := p.srv.outlook(); refused != nil {
+			return Answer{}, refused
 		}
 	}
 }
 
-// pause waits before the next try.
-func (e *errand) pause(wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-e.waiting.Done():
-		return context.Cause(e.waiting)
-	}
-}
-
-// interrupted is the error of a call that ended while nothing of it was in flight. Last is what its last try failed
+// interrupted is the error of a call that ended while nothing of it was in flight. Last is what its last attempt failed
 // with, nil for none.
-func (e *errand) interrupted(last error) error {
-	cause := context.Cause(e.waiting)
+func (p *pendingCall) interrupted(last error) error {
+	cause := context.Cause(p.waiting)
 	switch {
 	case errors.Is(cause, errShutdown), errors.Is(cause, errForgotten):
-		return &Refusal{Kind: Unavailable}
+		return &CallRefused{Kind: Unavailable}
 	case !errors.Is(cause, errCallTimeout):
 		return cause
 	case last != nil:
@@ -183,50 +179,47 @@ func (e *errand) interrupted(last error) error {
 	}
 }
 
-// try is one request, when the breaker and the slots let it through.
-func (e *errand) try() (Answer, verdict) {
-	if refusal := e.srv.refusal(); refusal != nil {
-		return Answer{}, verdict{err: refusal}
-	}
-	leave, err := e.srv.slots.Enter(e.waiting, e.from.Name)
-	if errors.Is(err, limits.ErrOverloaded) {
-		return Answer{}, verdict{err: &Refusal{Kind: Overloaded}}
+// attempt is one request, when the slots and the breaker let it through.
+func (p *pendingCall) attempt() decision {
+	leave, err := p.srv.slots.takeTurn(p.waiting, p.from.Name)
+	if errors.Is(err, errOverloaded) {
+		return decision{err: &CallRefused{Kind: Overloaded}}
 	}
 	if err != nil {
-		return Answer{}, verdict{err: e.interrupted(nil)}
+		return decision{err: p.interrupted(nil)}
 	}
-	permit, ln, refusal := e.srv.take(e.from.Session)
-	if refusal != nil {
+	permit, on, refused := p.srv.take(p.from.Session)
+	if refused != nil {
 		leave()
-		return Answer{}, verdict{err: refusal}
+		return decision{err: refused}
 	}
-	return e.send(ln, permit, leave)
+	return (&callAttempt{pendingCall: p, permit: permit, on: on, leave: leave}).send()
 }
 
-// send waits for the line to be ready and sends the request over it.
-func (e *errand) send(ln *line, permit breaker.Permit, leave func()) (Answer, verdict) {
+// send waits for the connection to be ready and sends the request over it.
+func (a *callAttempt) send() decision {
 	select {
-	case <-ln.ready:
-	case <-e.waiting.Done():
-		ln.give(leave)
-		e.srv.endPermit(permit, (*breaker.Breaker).Cancelled)
-		return Answer{}, verdict{err: e.interrupted(nil)}
+	case <-a.on.ready:
+	case <-a.waiting.Done():
+		a.on.give(a.leave)
+		a.srv.ended(a.permit, (*breaker.Breaker).Cancelled)
+		return decision{err: a.interrupted(nil)}
 	}
-	e.tries++
-	if ln.err != nil {
-		ln.give(leave)
-		return Answer{}, e.notDialled(ln, permit)
+	a.attempts++
+	if a.on.err != nil {
+		a.on.give(a.leave)
+		return a.notDialled()
 	}
-	if lost := ln.link.ended(); lost != nil {
-		ln.give(leave)
-		return Answer{}, e.notSent(ln, permit, failureOf(lost))
+	if lost := a.on.conn.ended(); lost != nil {
+		a.on.give(a.leave)
+		return a.notSent(failureOf(lost))
 	}
-	answer, err := e.request(ln, leave)
+	answer, err := a.request()
 	if err == nil {
-		e.srv.answered(permit)
-		return answer, verdict{}
+		a.srv.answered(a.permit)
+		return decision{answer: answer}
 	}
-	return Answer{}, e.decide(ln, permit, err)
+	return a.decide(err)
 }
 
 // reply is what a request came to.
@@ -237,17 +230,18 @@ type reply struct {
 
 // request sends the call and waits for its answer, but never longer than the caller. The place of the call is free
 // again when the connection has let go of it.
-func (e *errand) request(ln *line, leave func()) (Answer, error) {
-	e.sent = time.Now()
-	ctx, release := joined(e.ctx, ln.link.ctx)
+func (a *callAttempt) request() (Answer, error) {
+	a.sent = time.Now()
+	c := a.on.conn
+	ctx, release := joined(a.ctx, c.ctx)
 	replies := make(chan reply, 1)
 	go func() {
 		var r reply
-		r.err = contained(e.srv.tell, func() (err error) {
-			r.answer, err = ln.link.conn.Call(ctx, e.call)
+		r.err = c.contained(func() (err error) {
+			r.answer, err = c.mcp.Call(ctx, a.call)
 			return err
 		})
-		ln.give(leave)
+		a.on.give(a.leave)
 		replies <- r
 	}()
 	defer release()

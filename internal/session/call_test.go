@@ -68,9 +68,9 @@ func answers(t *testing.T, answer session.Answer, err error) {
 }
 
 // refuses asserts a refusal.
-func refuses(t *testing.T, err error, kind session.RefusalKind) *session.Refusal {
+func refuses(t *testing.T, err error, kind session.CallRefusedKind) *session.CallRefused {
 	t.Helper()
-	refusal := new(session.Refusal)
+	refusal := new(session.CallRefused)
 	if !errors.As(err, &refusal) || refusal.Kind != kind {
 		t.Fatalf("got %v, want %s", err, kind)
 	}
@@ -333,8 +333,8 @@ func TestB01_ForgottenSessionOfACall(t *testing.T) {
 		}
 		equal(t, "handshakes", server.Counts().Dials, 2)
 		equal(t, "calls: one, one forgotten, one again", server.Counts().Calls, 3)
-		equal(t, "failures", r.count(session.Failed), 0)
-		equal(t, "rebuilt", r.count(session.Rebuilt), 1)
+		equal(t, "failures", r.count(session.EventFailed), 0)
+		equal(t, "rebuilt", r.count(session.EventRebuilt), 1)
 	})
 }
 
@@ -465,7 +465,7 @@ func TestOne401OnOneCallRetiresNothing(t *testing.T) {
 		answer, err := r.call()
 		answers(t, answer, err)
 		r.is("a", session.Connected)
-		equal(t, "retirements", r.count(session.GivenUp), 0)
+		equal(t, "retirements", r.count(session.EventRetired), 0)
 	})
 }
 
@@ -576,7 +576,7 @@ func TestB69_CancelledCall(t *testing.T) {
 		answers(t, answer, err)
 		close(deaf)
 		equal(t, "sessions", server.Counts().Dials, 1)
-		equal(t, "failures", r.count(session.Failed), 0)
+		equal(t, "failures", r.count(session.EventFailed), 0)
 	})
 }
 
@@ -681,7 +681,7 @@ func TestTimeoutCountsOnlyWhenTheServerWasSilent(t *testing.T) {
 				}
 				if alive {
 					equal(t, "sessions", server.Counts().Dials, 1)
-					equal(t, "quarantines", r.count(session.Struck), 0)
+					equal(t, "quarantines", r.count(session.EventQuarantined), 0)
 				} else {
 					equal(t, "sessions", server.Counts().Dials, 3)
 					r.is("a", session.Quarantined)
@@ -955,7 +955,7 @@ func TestGatewayNeverRetires(t *testing.T) {
 			between(t, "cooldown", cooldowns[i], base*time.Second*8/10, base*time.Second*12/10)
 		}
 		equal(t, "dials: a round, then one probe each", server.Counts().Dials, 8)
-		equal(t, "quarantines told", r.count(session.Struck), 6)
+		equal(t, "quarantines told", r.count(session.EventQuarantined), 6)
 		equal(t, "strikes", r.snapshot("a").Strikes, 3)
 
 		_, err := r.call()

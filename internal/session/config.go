@@ -76,7 +76,7 @@ type Calls struct {
 	Replay func(tool string) bool
 }
 
-// Restored is a server's standing as status remembers it.
+// Restored is a server's state as status remembers it.
 type Restored struct {
 	Strikes          int
 	QuarantinedUntil time.Time
@@ -121,9 +121,9 @@ func (c Config) policy(retires bool) breaker.Policy {
 	}
 }
 
-// standing is the breaker's part of what status remembers.
-func (r Restored) standing() breaker.Standing {
-	return breaker.Standing{
+// breaker is the breaker's part of what status remembers.
+func (r Restored) breaker() breaker.Saved {
+	return breaker.Saved{
 		Strikes:          r.Strikes,
 		QuarantinedUntil: r.QuarantinedUntil,
 		RetiredAt:        r.RetiredAt,

@@ -44,7 +44,8 @@ type Conn interface {
 	List(ctx context.Context) (*Listing, error)
 	// Call sends one request and returns the server's answer as it came.
 	Call(ctx context.Context, call Call) (Answer, error)
-	// Probe asks the server for the cheapest proof of life that its protocol era knows.
+	// Probe asks the server for the cheapest proof of life that its protocol era knows. While its answer arrives, Alive
+	// is told of each piece, so that a slow answer is not taken for silence.
 	Probe(ctx context.Context) error
 	// Close ends the connection, telling the server within one second, and waits for what it started.
 	Close(ctx context.Context) error

@@ -9,46 +9,48 @@ import (
 	"github.com/mooring-dev/mooring/internal/session/breaker"
 )
 
+// longestWait is how long a call waits for a server that limits us, before it is failed with the time.
+const longestWait = 30 * time.Second
+
 // decide says what follows from a request that failed, and tells the breaker.
-func (e *errand) decide(ln *line, permit breaker.Permit, err error) verdict {
-	if cause := context.Cause(e.ctx); cause != nil && !errors.Is(cause, errCallTimeout) {
-		e.srv.endPermit(permit, (*breaker.Breaker).Cancelled)
-		return verdict{err: cause}
+func (a *callAttempt) decide(err error) decision {
+	if cause := context.Cause(a.ctx); cause != nil && !errors.Is(cause, errCallTimeout) {
+		a.srv.ended(a.permit, (*breaker.Breaker).Cancelled)
+		return decision{err: cause}
 	}
-	f := e.name(ln, err)
+	f := a.name(err)
 	switch call := f.Policy().Call; {
 	case f.Answered:
-		e.srv.answered(permit)
+		a.srv.answered(a.permit, Event{Kind: EventFailed, Failure: f})
+		return decision{err: &failure.Error{Failure: f}}
 	case call == failure.Reauthenticate:
-		return e.unauthorised(ln, permit, f)
+		return a.unauthorised(f)
 	case call == failure.Wait:
-		return e.limited(permit, f)
+		return a.limited(f)
 	case call == failure.Reopen:
-		return e.forgotten(ln, permit, f)
+		return a.forgotten(f)
 	case f.Outcome() == failure.Answered:
-		e.srv.endPermit(permit, (*breaker.Breaker).Rejected)
-	case call == failure.Fail, e.blameless(ln, f):
-		e.srv.endPermit(permit, (*breaker.Breaker).Cancelled)
-	default:
-		e.srv.failed(ln, permit, f)
-		return e.again(f)
+		return a.fail(f, (*breaker.Breaker).Rejected)
+	case call == failure.Fail, a.blameless(f):
+		return a.fail(f, (*breaker.Breaker).Cancelled)
 	}
-	return e.ends(f)
+	a.srv.failed(a.on, a.permit, f)
+	return a.again(f)
 }
 
-// ends is the verdict of a call that is not tried again.
-func (e *errand) ends(f failure.Failure) verdict {
-	e.srv.tell(Event{Kind: Failed, Failure: f})
-	return verdict{err: &failure.Error{Failure: f}}
+// fail ends a call that is not tried again, and its permit in one of the ways in which nothing failed.
+func (a *callAttempt) fail(f failure.Failure, end func(*breaker.Breaker, breaker.Permit)) decision {
+	a.srv.ended(a.permit, end, Event{Kind: EventFailed, Failure: f})
+	return decision{err: &failure.Error{Failure: f}}
 }
 
 // name is the Failure of a request's error; what we ended ourselves is known better than the connection can tell.
-func (e *errand) name(ln *line, err error) failure.Failure {
-	if errors.Is(context.Cause(e.ctx), errCallTimeout) {
+func (a *callAttempt) name(err error) failure.Failure {
+	if errors.Is(context.Cause(a.ctx), errCallTimeout) {
 		return failure.ClassifyAt(failure.Call, context.DeadlineExceeded)
 	}
 	f := failure.ClassifyAt(failure.Call, err)
-	if cause := context.Cause(ln.link.ctx); cause != nil && (f.Class == failure.Unknown || errors.Is(err, cause)) {
+	if cause := context.Cause(a.on.conn.ctx); cause != nil && (f.Class == failure.Unknown || errors.Is(err, cause)) {
 		f = failure.ClassifyAt(failure.Call, lostFailure(&lostError{cause: cause}))
 		f.Sent = true
 	}
@@ -57,182 +59,194 @@ func (e *errand) name(ln *line, err error) failure.Failure {
 
 // blameless reports whether the failure tells nothing of the server: we ended the connection, or the server was heard
 // while the call ran out of time.
-func (e *errand) blameless(ln *line, f failure.Failure) bool {
-	if f.Policy().Silence && ln.link.aliveAt().After(e.sent) {
+func (a *callAttempt) blameless(f failure.Failure) bool {
+	if f.Policy().Silence && a.on.conn.aliveAt().After(a.sent) {
 		return true
 	}
-	cause := context.Cause(ln.link.ctx)
+	cause := context.Cause(a.on.conn.ctx)
 	return cause != nil && !errors.As(cause, new(*lostError))
 }
 
-// again is the verdict after a failure that counted: the call is tried again, up to the attempts of a round, if
-// nothing of it was processed or a person said that its tool may be repeated.
-func (e *errand) again(f failure.Failure) verdict {
-	config := e.srv.settings()
-	unprocessed := f.Outcome() == failure.NotProcessed
-	refusal := e.srv.refusal()
-	final := verdict{err: &failure.Error{Failure: f}}
-	switch {
-	case unprocessed && refusal != nil:
-		final.err = refusal
-	case unprocessed:
-		final.err = &Refusal{Kind: TemporarilyUnavailable, Failure: f, RetryAfter: f.RetryAfter}
+// replays reports whether the rules of replay let the call be sent again.
+func (a *callAttempt) replays(call failure.CallPolicy, f failure.Failure, config Config) bool {
+	return replayRules[call][f.Outcome()].allow(sends{
+		attempts: a.attempts, limit: config.Recovery.Attempts, resent: a.resent,
+		permitted: config.Calls.Replay != nil && config.Calls.Replay(a.call.Tool),
+	})
+}
+
+// again is the decision after a failure that counted.
+func (a *callAttempt) again(f failure.Failure) decision {
+	config, refused := a.srv.outlook()
+	final := decision{err: &failure.Error{Failure: f}}
+	if f.Outcome() == failure.NotProcessed {
+		final.err = &CallRefused{Kind: TemporarilyUnavailable, Failure: f, RetryAfter: f.RetryAfter}
+		if refused != nil {
+			final.err = refused
+		}
 	}
-	permitted := unprocessed || config.Calls.Replay != nil && config.Calls.Replay(e.call.Tool)
-	if !permitted || refusal != nil || e.tries >= config.Recovery.Attempts || e.ctx.Err() != nil {
+	if refused != nil || a.ctx.Err() != nil || !a.replays(failure.Replay, f, config) {
 		return final
 	}
 	final.again = true
-	final.wait = e.srv.sup.options.Rand.Delay(e.tries)
+	final.wait = a.srv.sup.options.Rand.Delay(a.attempts)
 	if f.RetryAfterGiven {
-		final.wait = e.srv.sup.options.Rand.Told(f.RetryAfter)
+		final.wait = a.srv.sup.options.Rand.Told(f.RetryAfter)
 	}
 	return final
 }
 
-// notDialled is the verdict where the line could not be opened. Its owner has told the breaker, except of a probe
-// that joined it later.
-func (e *errand) notDialled(ln *line, permit breaker.Permit) verdict {
-	if ln.aborted {
-		e.tries--
-		e.srv.endPermit(permit, (*breaker.Breaker).Cancelled)
-		return verdict{again: true, err: &Refusal{Kind: TemporarilyUnavailable}}
+// notDialled is the decision where the connection could not be opened. Its owner has told the breaker, except of a
+// probe that joined it later.
+func (a *callAttempt) notDialled() decision {
+	if a.on.aborted {
+		a.attempts--
+		a.srv.ended(a.permit, (*breaker.Breaker).Cancelled)
+		return decision{again: true, err: &CallRefused{Kind: TemporarilyUnavailable}}
 	}
-	f := failureOf(ln.err)
-	if permit.Probe && permit != ln.permit {
-		e.srv.failed(ln, permit, f)
+	f := failureOf(a.on.err)
+	if a.permit.Probe && a.permit != a.on.permit {
+		a.srv.failed(a.on, a.permit, f)
 	}
-	return e.again(f)
+	return a.again(f)
 }
 
-// notSent is the verdict where the line was lost before the call was sent over it, and its owner has yet to notice.
-func (e *errand) notSent(ln *line, permit breaker.Permit, f failure.Failure) verdict {
+// notSent is the decision where the connection was lost before the call was sent over it, and its owner has yet to
+// notice.
+func (a *callAttempt) notSent(f failure.Failure) decision {
 	if f.Policy().Loses {
-		return e.forgotten(ln, permit, f)
+		return a.forgotten(f)
 	}
 	f.Phase, f.Sent = failure.Call, false
-	e.srv.failed(ln, permit, f)
-	return e.again(f)
+	a.srv.failed(a.on, a.permit, f)
+	return a.again(f)
 }
 
-// limited is the verdict of a 429 or a 503 with Retry-After: the server is left alone for the time told, and the
+// limited is the decision after a 429 or a 503 with Retry-After: the server is left alone for the time told, and the
 // call waits for that if it is short and the call may be sent again.
-func (e *errand) limited(permit breaker.Permit, f failure.Failure) verdict {
+func (a *callAttempt) limited(f failure.Failure) decision {
 	wait := f.RetryAfter
 	if !f.RetryAfterGiven {
-		wait = e.srv.sup.options.Rand.Delay(1)
+		wait = a.srv.sup.options.Rand.Delay(1)
 	}
 	unprocessed := f.Outcome() == failure.NotProcessed
-	e.srv.limited(permit, f, time.Now().Add(wait))
-	config := e.srv.settings()
-	may := !e.resent
-	if !unprocessed {
-		may = config.Calls.Replay != nil && config.Calls.Replay(e.call.Tool) && e.tries < config.Recovery.Attempts
-	}
-	final := verdict{err: &failure.Error{Failure: f}}
+	a.srv.limited(a.permit, f, time.Now().Add(wait))
+	config, _ := a.srv.outlook()
+	final := decision{err: &failure.Error{Failure: f}}
 	if unprocessed {
-		final.err = &Refusal{Kind: TemporarilyUnavailable, Failure: f, RetryAfter: wait}
+		final.err = &CallRefused{Kind: TemporarilyUnavailable, Failure: f, RetryAfter: wait}
 	}
-	if may && wait <= longestHeld && e.inTime(wait) {
-		e.resent = e.resent || unprocessed
-		final.again, final.wait = true, e.srv.sup.options.Rand.Told(wait)
+	if wait <= longestWait && a.inTime(wait) && a.replays(failure.Wait, f, config) {
+		a.resent = a.resent || unprocessed
+		final.again, final.wait = true, a.srv.sup.options.Rand.Told(wait)
 	}
 	return final
 }
 
 // inTime reports whether the call still has time after wait.
-func (e *errand) inTime(wait time.Duration) bool {
+func (a *callAttempt) inTime(wait time.Duration) bool {
 	then := time.Now().Add(wait)
-	if deadline, bounded := e.ctx.Deadline(); bounded && !then.Before(deadline) {
+	if deadline, bounded := a.ctx.Deadline(); bounded && !then.Before(deadline) {
 		return false
 	}
-	return then.UnixNano() < e.deadline.Load()
+	return then.UnixNano() < a.deadline.Load()
 }
 
-// forgotten is the verdict of a 404 to a request with a session id: the session is opened anew and the call sent
+// forgotten is the decision after a 404 to a request with a session id: the session is opened anew and the call sent
 // again, once. A second 404 is the server's answer.
-func (e *errand) forgotten(ln *line, permit breaker.Permit, f failure.Failure) verdict {
-	if e.resent {
+func (a *callAttempt) forgotten(f failure.Failure) decision {
+	if a.resent {
 		f.Class, f.Reason = failure.Protocol, failure.EndpointNotFound
-		e.srv.endPermit(permit, (*breaker.Breaker).Rejected)
-		return e.ends(f)
+		return a.fail(f, (*breaker.Breaker).Rejected)
 	}
-	e.resent = true
-	e.srv.endPermit(permit, (*breaker.Breaker).Cancelled)
-	next := verdict{again: true}
-	if n := e.srv.forgotten(ln); n >= flapping {
+	a.resent = true
+	next := decision{again: true}
+	if n := a.srv.forgotten(a.on, a.permit); n >= flapping {
 		f.Reason = failure.SessionFlapping
-		next.wait = e.srv.sup.options.Rand.Delay(n - flapping + 1)
+		next.wait = a.srv.sup.options.Rand.Delay(n - flapping + 1)
 	}
-	next.err = &Refusal{Kind: TemporarilyUnavailable, Failure: f}
+	next.err = &CallRefused{Kind: TemporarilyUnavailable, Failure: f}
 	return next
 }
 
-// unauthorised is the verdict of a 401. Another credential than the one that was shown is tried at once; otherwise
+// unauthorised is the decision after a 401. Another credential than the one that was shown is tried at once; otherwise
 // the call fails, and one new connect finds out whether the credential is no longer good or only this call's.
-func (e *errand) unauthorised(ln *line, permit breaker.Permit, f failure.Failure) verdict {
-	e.srv.endPermit(permit, (*breaker.Breaker).Rejected)
-	if !e.resent && e.rotated(ln) {
-		e.resent = true
-		return verdict{again: true, err: &failure.Error{Failure: f}}
+func (a *callAttempt) unauthorised(f failure.Failure) decision {
+	a.srv.ended(a.permit, (*breaker.Breaker).Rejected)
+	if !a.resent && a.rotated() {
+		a.resent = true
+		return decision{again: true, err: &failure.Error{Failure: f}}
 	}
-	e.srv.confirm(ln)
-	return e.ends(f)
+	a.srv.confirm(a.on, f)
+	return decision{err: &failure.Error{Failure: f}}
 }
 
-// rotated reports whether the server is now configured with another connection than the line was opened with,
-// reading its credential anew if need be.
-func (e *errand) rotated(ln *line) bool {
-	reread := e.srv.sup.options.Reread
-	if e.srv.settings().Connection == ln.config.Connection && reread != nil {
-		if config, err := reread(e.waiting, e.srv.key); err == nil {
-			e.srv.ensure(config.withDefaults())
+// rotated reports whether the server is now configured with another connection than the one that was used, reading its
+// credential anew if need be.
+func (a *callAttempt) rotated() bool {
+	reread := a.srv.sup.options.Reread
+	config, _ := a.srv.outlook()
+	if config.Connection == a.on.config.Connection && reread != nil {
+		if read, err := reread(a.waiting, a.srv.key); err == nil {
+			a.srv.ensure(read.withDefaults())
+			config, _ = a.srv.outlook()
 		}
 	}
-	return e.srv.settings().Connection != ln.config.Connection
+	return config.Connection != a.on.config.Connection
 }
 
-// endPermit ends a permit in one of the ways in which nothing failed.
-func (s *server) endPermit(permit breaker.Permit, end func(*breaker.Breaker, breaker.Permit)) {
+// ended ends a permit in one of the ways in which nothing failed.
+func (s *server) ended(permit breaker.Permit, end func(*breaker.Breaker, breaker.Permit), events ...Event) {
 	s.change(func(g *guarded) {
-		if g.breaker.State() == breaker.Closed {
-			end(g.breaker, permit)
-			return
-		}
-		end(g.breaker, permit)
-		if g.breaker.State() == breaker.Closed && !s.sup.options.Discover {
-			g.fault = nil
-		}
-		g.nudge()
+		s.endPermit(g, permit, end)
+		g.effects.events = append(g.effects.events, events...)
 	})
+}
+
+func (s *server) endPermit(g *guarded, permit breaker.Permit, end func(*breaker.Breaker, breaker.Permit)) {
+	open := g.breaker.State() != breaker.Closed
+	end(g.breaker, permit)
+	if !open {
+		return
+	}
+	if g.breaker.State() == breaker.Closed && !s.sup.options.Discover {
+		g.known.fault = nil
+	}
+	g.nudge()
 }
 
 // answered ends the permit of a call with its answer. Without a discovery session it is calls that tell of a server.
-func (s *server) answered(permit breaker.Permit) {
-	s.endPermit(permit, (*breaker.Breaker).Answered)
-	if !s.sup.options.Discover {
-		s.change(func(g *guarded) { g.connected, g.attempted, g.settled = true, true, true })
-	}
+func (s *server) answered(permit breaker.Permit, events ...Event) {
+	s.change(func(g *guarded) {
+		s.endPermit(g, permit, (*breaker.Breaker).Answered)
+		g.effects.events = append(g.effects.events, events...)
+		if !s.sup.options.Discover {
+			g.known.connected, g.known.attempted, g.known.settled = true, true, true
+		}
+	})
 }
 
-// failed ends a permit with a failure that counts, once for each line, and gives the line up.
-func (s *server) failed(ln *line, permit breaker.Permit, f failure.Failure) {
-	s.sup.judge(s.key, f, s.change, func(g *guarded, blameless bool) {
-		g.detach(ln, errDisposed)
-		if ln.counted && !permit.Probe {
-			return
-		}
-		ln.counted = true
-		g.fail(permit, f, blameless)
-		if g.breaker.State() == breaker.Closed {
-			return
-		}
-		g.fault = g.fault.follow(f)
-		if !s.sup.options.Discover {
-			g.connected, g.attempted, g.settled = false, true, true
-		}
-		g.nudge()
-	})
+// failed ends a permit with a failure that counts, once for each connection, and gives the connection up.
+func (s *server) failed(c *callConn, permit breaker.Permit, f failure.Failure) {
+	s.change(func(g *guarded) { s.callFailed(g, c, permit, f) })
+}
+
+func (s *server) callFailed(g *guarded, c *callConn, permit breaker.Permit, f failure.Failure) {
+	blameless := s.suspect(g, f)
+	g.detach(c, errDisposed)
+	if c.counted && !permit.Probe {
+		return
+	}
+	c.counted = true
+	s.fail(g, permit, f, blameless)
+	if g.breaker.State() == breaker.Closed {
+		return
+	}
+	g.known.fault = g.known.fault.follow(f)
+	if !s.sup.options.Discover {
+		g.known.connected, g.known.attempted, g.known.settled = false, true, true
+	}
+	g.nudge()
 }
 
 // limited notes that the server asked to be left alone.
@@ -241,33 +255,33 @@ func (s *server) limited(permit breaker.Permit, f failure.Failure, until time.Ti
 	if f.Outcome() == failure.NotProcessed {
 		end = (*breaker.Breaker).Rejected
 	}
-	s.endPermit(permit, end)
 	s.change(func(g *guarded) {
-		g.last = f
-		g.events = append(g.events, Event{Kind: Failed, Failure: f})
-		g.breaker.Gate(until)
+		s.endPermit(g, permit, end)
+		g.failed(f)
+		g.breaker.NotBefore(until)
 	})
 }
 
-// forgotten gives up a line whose session the server has forgotten, and returns how often that happened to the
-// session within the window.
-func (s *server) forgotten(ln *line) (times int) {
+// forgotten ends a permit and gives up a connection whose session the server has forgotten, and returns how often that
+// happened to the session within the window.
+func (s *server) forgotten(c *callConn, permit breaker.Permit) (times int) {
 	s.change(func(g *guarded) {
-		session := g.session(ln.session)
-		if g.detach(ln, errDisposed) {
-			session.forgotten = append(session.forgotten, time.Now())
+		s.endPermit(g, permit, (*breaker.Breaker).Cancelled)
+		now, session := time.Now(), g.session(c.session)
+		if g.detach(c, errDisposed) {
+			session.forgotten.add(now)
 		}
-		session.forgotten = recent(session.forgotten)
-		times = len(session.forgotten)
+		times = len(session.forgotten.recent(now))
 	})
 	return times
 }
 
-// confirm gives up a line over which a credential was refused, and opens another to find out what that means.
-func (s *server) confirm(ln *line) {
+// confirm gives up a connection over which a credential was refused, and opens another to find out what that means.
+func (s *server) confirm(c *callConn, f failure.Failure) {
 	s.change(func(g *guarded) {
-		if g.detach(ln, errDisposed) && !g.shut && g.breaker.State() == breaker.Closed {
-			s.openLine(g, ln.session, g.breaker.Pass())
+		if g.detach(c, errDisposed) && !g.shut && g.breaker.State() == breaker.Closed {
+			s.openCallConn(g, c.session, g.breaker.Pass())
 		}
+		g.tell(Event{Kind: EventFailed, Failure: f})
 	})
 }

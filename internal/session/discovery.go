@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
@@ -19,6 +20,22 @@ const (
 	unnoticed = 2 * time.Second
 )
 
+// losses are the times at which sessions were lost in one way, within the window.
+type losses []time.Time
+
+// add notes another loss and returns how many there are.
+func (l *losses) add(now time.Time) int {
+	*l = append(l.recent(now), now)
+	return len(*l)
+}
+
+func (l *losses) recent(now time.Time) losses {
+	for len(*l) > 0 && now.Sub((*l)[0]) > window {
+		*l = (*l)[1:]
+	}
+	return *l
+}
+
 // discovery is one incarnation of a server's discovery session: all that is done under one Connection and Reconnect.
 // Its goroutine owns every connection that it dials, until that is closed. Its fields belong to that goroutine, but
 // for wake and end, by which others reach it.
@@ -30,11 +47,10 @@ type discovery struct {
 
 	lists  pace.Lists
 	health pace.Health
-	// forgotten are the times at which the server had forgotten our session, lost those at which a connection
-	// ended of itself, both within the window.
-	forgotten, lost []time.Time
-	// since is when the present connection was opened. dropping: the server was put off for connections that end of
-	// themselves, and none has outlived the window since.
+	// forgotten are the sessions that the server had forgotten, dropped the connections that ended without a request.
+	forgotten, dropped losses
+	// since is when the present connection was opened. dropping: the server was put off for connections that ended
+	// so, and none has outlived the window since.
 	since    time.Time
 	dropping bool
 	// opened: there was a connection already.
@@ -57,9 +73,9 @@ type ending struct {
 }
 
 func newDiscovery(base context.Context, srv *server) *discovery {
-	d := &discovery{srv: srv, wake: make(chan struct{}, 1)}
+	d := &discovery{srv: srv, wake: make(chan struct{}, 1), lists: pace.NewLists(srv.sup.options.Rand)}
 	d.ctx, d.end = context.WithCancelCause(base)
-	d.lists, d.health.Rand = pace.NewLists(srv.sup.options.Rand), srv.sup.options.Rand
+	d.health.Rand = srv.sup.options.Rand
 	return d
 }
 
@@ -74,7 +90,7 @@ func (d *discovery) run() {
 	}
 }
 
-// change runs a transition, unless another incarnation has taken over.
+// change runs a transition, unless another discovery session has taken over.
 func (d *discovery) change(transition func(g *guarded)) {
 	d.srv.change(func(g *guarded) {
 		if g.discovery == d {
@@ -91,7 +107,7 @@ func (d *discovery) awaitTurn() bool {
 		if planned && !next.After(now) {
 			return true
 		}
-		d.pause(planned, next.Sub(now))
+		d.rest(planned, next.Sub(now))
 	}
 	return false
 }
@@ -100,14 +116,11 @@ func (d *discovery) next(now time.Time) (time.Time, bool) {
 	d.srv.mu.Lock()
 	defer d.srv.mu.Unlock()
 	next, planned := d.srv.guarded.breaker.Next(now)
-	if turn := d.srv.guarded.turn; turn.After(next) {
-		next = turn
-	}
-	return next, planned
+	return later(next, d.srv.guarded.edits.turn), planned
 }
 
-// pause waits for a word from others, and no longer than wait if it is bounded.
-func (d *discovery) pause(bounded bool, wait time.Duration) {
+// rest waits for a word from others, and no longer than wait if it is bounded.
+func (d *discovery) rest(bounded bool, wait time.Duration) {
 	var due <-chan time.Time
 	if bounded {
 		timer := time.NewTimer(wait)
@@ -123,30 +136,22 @@ func (d *discovery) pause(bounded bool, wait time.Duration) {
 
 // attempt is one try: connect, list, and hold what was gained for as long as it lives.
 func (d *discovery) attempt() {
-	config := d.begin()
-	l, err := d.connect(config)
-	if err != nil {
+	c, err := d.connect(d.begin())
+	switch {
+	case d.ctx.Err() != nil && err != nil:
+		return
+	case err != nil:
 		d.failed(d.trying, failureOf(err))
 		return
 	}
-	if l == nil {
-		return
-	}
-	closed := false
-	dispose := func() {
-		if !closed {
-			closed = true
-			l.close(d.srv.tell)
-			d.srv.tell(Event{Kind: Disposed})
-		}
-	}
+	dispose := sync.OnceFunc(c.close)
 	defer dispose() // in case of a panic
-	end := d.hold(l)
+	end := d.hold(c)
 	dispose() // before anything else, so that nothing is ever awaited on a connection that failed
 	switch {
 	case d.ctx.Err() != nil:
 	case end.ours:
-		d.cancelled(d.trying)
+		d.change(func(g *guarded) { g.cancelled(d.trying) })
 	case end.permit != nil:
 		d.failed(*end.permit, end.failure)
 	default:
@@ -159,54 +164,46 @@ func (d *discovery) begin() (config Config) {
 	d.change(func(g *guarded) {
 		d.trying, d.catalog = g.breaker.Begin(), g.config.Catalog
 		config = g.config
-		config.Urgent = config.Urgent || g.edited
-		g.attempting, g.edited = true, false
+		config.Urgent = config.Urgent || g.edits.pending
+		g.known.attempting, g.edits.pending = true, false
 	})
 	return config
 }
 
 // pass is the leave for what is done over a live session.
-func (d *discovery) pass() (permit breaker.Permit) {
-	d.change(func(g *guarded) { permit = g.breaker.Pass() })
-	return permit
+func (d *discovery) pass() breaker.Permit {
+	d.srv.mu.Lock()
+	defer d.srv.mu.Unlock()
+	return d.srv.guarded.breaker.Pass()
 }
 
-// connect dials when there is a place for it. Both results are nil when the session is no longer wanted.
-func (d *discovery) connect(config Config) (*link, error) {
+func (d *discovery) connect(config Config) (*conn, error) {
 	defer d.redialled()
-	leave, err := d.srv.sup.gate.Enter(d.ctx, config.Address, config.Urgent)
-	if err != nil {
-		return nil, nil
+	rank := unhurried
+	if config.Urgent {
+		rank = urgent
 	}
-	defer leave()
-	started := time.Now()
-	l, err := dial(d.ctx, config, d.srv.tell)
-	if err != nil {
-		if d.ctx.Err() != nil {
-			return nil, nil
-		}
-		return nil, err
-	}
-	d.srv.tell(Event{Kind: Dialled, Duration: time.Since(started)})
-	return l, nil
+	return d.srv.dial(d.ctx, config, rank)
 }
 
-// redial leaves a forgotten session connected for the moment that it takes to open it anew, but no longer.
-func (d *discovery) redial(f failure.Failure) {
-	d.change(func(g *guarded) { d.redialling = g.connected })
+// reopen ends a try for which the server had forgotten the session. It stays connected for the moment that it takes to
+// open it anew, but no longer.
+func (d *discovery) reopen(permit breaker.Permit, f failure.Failure) {
+	d.change(func(g *guarded) {
+		g.cancelled(permit)
+		d.redialling = g.known.connected
+	})
 	d.overdue = time.AfterFunc(unnoticed, func() {
 		d.change(func(g *guarded) {
-			if !d.redialling {
-				return
+			if d.redialling {
+				g.disconnected()
+				g.known.fault = g.known.fault.follow(f)
 			}
-			g.connected = false
-			g.refreshDone = g.refreshAsked
-			g.fault = g.fault.follow(f)
 		})
 	})
 }
 
-// redialled ends what redial began.
+// redialled ends what reopen began.
 func (d *discovery) redialled() {
 	if d.overdue != nil {
 		d.overdue.Stop()
@@ -215,81 +212,77 @@ func (d *discovery) redialled() {
 }
 
 // hold lists the tools over a new connection and then serves it until it ends.
-func (d *discovery) hold(l *link) ending {
+func (d *discovery) hold(c *conn) ending {
 	d.since = time.Now()
 	d.change(func(g *guarded) {
 		if d.opened {
-			g.events = append(g.events, Event{Kind: Rebuilt})
+			g.tell(Event{Kind: EventRebuilt})
 		}
 		d.opened = true
-		g.connected, g.info = true, l.conn.Info()
+		g.known.connected, g.known.info = true, c.mcp.Info()
 		if g.breaker.State() == breaker.Closed {
-			g.fault = nil
+			g.known.fault = nil
 		}
 	})
-	if end := d.firstList(l, d.trying); end != nil {
+	if end := d.firstList(c, d.trying); end != nil {
 		return *end
 	}
-	return d.serve(l)
+	return d.serve(c)
 }
 
 // cancelled ends a try of which nothing was learnt.
-func (d *discovery) cancelled(permit breaker.Permit) {
-	d.change(func(g *guarded) {
-		g.breaker.Cancelled(permit)
-		g.attempting = false
-	})
+func (g *guarded) cancelled(permit breaker.Permit) {
+	g.breaker.Cancelled(permit)
+	g.known.attempting = false
 }
 
 // failed ends a try with a failure.
 func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
-	now := time.Now()
 	if f.Policy().Loses {
-		if d.forgotten = recent(append(d.forgotten, now)); len(d.forgotten) < flapping && !permit.Probe {
-			d.cancelled(permit)
-			d.redial(f)
+		if d.forgotten.add(time.Now()) < flapping && !permit.Probe {
+			d.reopen(permit, f)
 			return
 		}
 		f.Reason = failure.SessionFlapping
 	}
-	d.srv.sup.judge(d.srv.key, f, d.change, func(g *guarded, blameless bool) {
-		g.fail(permit, f, blameless)
-		g.attempting = false
+	d.change(func(g *guarded) {
+		d.srv.fail(g, permit, f, d.srv.suspect(g, f))
 		g.attemptEnded(d.catalog)
 		if f.Phase == failure.List {
-			g.listFault = g.listFault.follow(f)
+			g.tools.fault = g.tools.fault.follow(f)
 		}
 		if f.Phase == failure.List && g.breaker.State() == breaker.Closed {
 			return // the handshake works: the list is tried again before the session counts as lost
 		}
-		g.connected = false
-		if !g.breaker.Refused() || f.RetiresAtOnce() || f.RetiresAfterAttempts() || g.fault == nil {
-			g.fault = g.fault.follow(f)
+		g.known.connected = false
+		if !g.breaker.Refused() || f.RetiresAtOnce() || f.RetiresAfterAttempts() || g.known.fault == nil {
+			g.known.fault = g.known.fault.follow(f)
 		}
 	})
 }
 
-// vanished notes that a connection ended of itself. It is opened again soon, but where that happens again and again the
-// server is put off as one that forgets its sessions, so that its status does not change all the time.
+// vanished notes that a connection ended without a request. It is opened again soon, but where that happens again and
+// again the server is put off as one that forgets its sessions, so that its status does not change all the time.
 func (d *discovery) vanished(f failure.Failure) {
 	if f.Policy().Loses {
 		d.failed(d.pass(), f)
 		return
 	}
 	now := time.Now()
-	d.lost = recent(append(d.lost, now))
-	d.dropping = len(d.lost) >= flapping || d.dropping && now.Sub(d.since) < window
-	d.srv.sup.judge(d.srv.key, f, d.change, func(g *guarded, _ bool) {
-		g.events = append(g.events, Event{Kind: Failed, Failure: f})
-		g.connected, g.attempting = false, false
-		g.refreshDone = g.refreshAsked
-		g.fault = g.fault.follow(f)
+	times := d.dropped.add(now)
+	d.dropping = times >= flapping || d.dropping && now.Sub(d.since) < window
+	d.change(func(g *guarded) {
+		d.srv.suspect(g, f)
+		g.tell(Event{Kind: EventFailed, Failure: f})
+		g.disconnected()
+		g.known.attempting = false
+		g.known.fault = g.known.fault.follow(f)
 		if d.dropping {
 			flaps := f
 			flaps.Reason = failure.SessionFlapping
 			g.breaker.Failed(now, g.breaker.Pass(), flaps, true)
 			return
 		}
-		g.breaker.Hold(now.Add(d.srv.sup.options.Rand.Delay(len(d.lost))))
+		g.breaker.Hold(now.Add(d.srv.sup.options.Rand.Delay(times)))
 	})
 }

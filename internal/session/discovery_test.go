@@ -102,9 +102,9 @@ func TestThirdStrikeRetiresExhausted(t *testing.T) {
 		equal(t, "since", snapshot.Fault.Since, times[0])
 		equal(t, "next attempt", snapshot.NextAttempt, time.Time{})
 		equal(t, "notified: failure, three strikes", r.notices("a"), 4)
-		equal(t, "retired events", r.count(session.GivenUp), 1)
-		equal(t, "quarantine events", r.count(session.Struck), 2)
-		equal(t, "failure events", r.count(session.Failed), 5)
+		equal(t, "retired events", r.count(session.EventRetired), 1)
+		equal(t, "quarantine events", r.count(session.EventQuarantined), 2)
+		equal(t, "failure events", r.count(session.EventFailed), 5)
 	})
 }
 
@@ -163,7 +163,7 @@ func TestB11_LongRetryAfterAtConnect(t *testing.T) {
 		r.after(10 * time.Hour)
 		snapshot := r.is("a", session.Waiting)
 		equal(t, "strikes", snapshot.Strikes, 0)
-		equal(t, "quarantines", r.count(session.Struck), 0)
+		equal(t, "quarantines", r.count(session.EventQuarantined), 0)
 	})
 }
 
@@ -197,7 +197,7 @@ func TestB08_RefusedCredentialsFor24Hours(t *testing.T) {
 			t.Fatalf("%d requests in 24 hours, want at most 50", n)
 		}
 		equal(t, "notified in 24 hours", r.notices("a"), 0)
-		equal(t, "retired events", r.count(session.GivenUp), 1)
+		equal(t, "retired events", r.count(session.EventRetired), 1)
 
 		server.Script(sessiontest.Script{})
 		changed := time.Now()
@@ -259,7 +259,7 @@ func TestWakeIsExactlyOneAttempt(t *testing.T) {
 			r.is("a", session.Retired)
 		}
 		equal(t, "handled reconnect", r.snapshot("a").HandledReconnect, "again")
-		equal(t, "retired events", r.count(session.GivenUp), 1)
+		equal(t, "retired events", r.count(session.EventRetired), 1)
 	})
 }
 
@@ -380,9 +380,9 @@ func TestB01_ForgottenSessionIsReplacedAtOnce(t *testing.T) {
 		r.after(5 * time.Minute)
 		r.is("a", session.Connected)
 		equal(t, "handshakes", server.Counts().Dials, 2)
-		equal(t, "rebuilt", r.count(session.Rebuilt), 1)
+		equal(t, "rebuilt", r.count(session.EventRebuilt), 1)
 		equal(t, "notified", r.notices("a"), 0)
-		equal(t, "failures", r.count(session.Failed), 0)
+		equal(t, "failures", r.count(session.EventFailed), 0)
 	})
 }
 
@@ -470,7 +470,7 @@ func TestReplacementInTheMiddleOfADial(t *testing.T) {
 		synctest.Wait()
 		snapshot := r.is("a", session.Connected)
 		equal(t, "fault", snapshot.Fault, nil)
-		equal(t, "failures told", r.count(session.Failed), 0)
+		equal(t, "failures told", r.count(session.EventFailed), 0)
 	})
 }
 
@@ -548,7 +548,7 @@ func TestPanicStaysInItsSession(t *testing.T) {
 		r.is("good", session.Connected)
 		r.after(2 * time.Second)
 		r.is("bad", session.Connected)
-		equal(t, "panics told", r.count(session.Panicked), 2)
+		equal(t, "panics told", r.count(session.EventPanicked), 2)
 		equal(t, "good's handshakes", good.Counts().Dials, 1)
 	})
 }
@@ -561,7 +561,7 @@ func TestPanicBehindAConnectionIsTold(t *testing.T) {
 		synctest.Wait()
 		server.Newest().Observer.Lost(fmt.Errorf("stream: %w", &session.PanicError{Stack: "goroutine 1"}))
 		synctest.Wait()
-		equal(t, "panics told", r.count(session.Panicked), 1)
+		equal(t, "panics told", r.count(session.EventPanicked), 1)
 		r.after(time.Minute)
 		r.is("a", session.Connected)
 		equal(t, "handshakes", server.Counts().Dials, 2)
@@ -592,7 +592,7 @@ func TestPanicOfAListenerCostsOneTry(t *testing.T) {
 		options := manager()
 		thrown := false
 		options.Observe = func(event session.Event) {
-			if event.Kind == session.Listed && !thrown {
+			if event.Kind == session.EventListed && !thrown {
 				thrown = true
 				panic("a listener of ours")
 			}
@@ -773,7 +773,7 @@ func TestConnectionsThatKeepDroppingArePutOff(t *testing.T) {
 				if n := r.notices("a"); n > 40 {
 					t.Fatalf("notified %d times in an hour", n)
 				}
-				equal(t, "quarantines", r.count(session.Struck), 0)
+				equal(t, "quarantines", r.count(session.EventQuarantined), 0)
 
 				// When it stays, it is connected within a probe interval, and a single loss is a restart again.
 				r.after(8 * time.Minute)
@@ -810,9 +810,9 @@ func TestRetirementIsToldWithItsKind(t *testing.T) {
 				})))
 				r.after(10 * time.Minute)
 				equal(t, "status", r.is("a", session.Retired).Retirement, test.want)
-				equal(t, "retired events", r.count(session.GivenUp), 1)
+				equal(t, "retired events", r.count(session.EventRetired), 1)
 				for _, event := range r.events {
-					if event.Kind == session.GivenUp {
+					if event.Kind == session.EventRetired {
 						equal(t, "event", event.Retirement, test.want)
 					} else {
 						equal(t, "any other event", event.Retirement, "")

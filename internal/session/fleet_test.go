@@ -86,7 +86,7 @@ func TestSuspicionOfSimultaneousFailures(t *testing.T) {
 			for i := range 40 {
 				equal(t, "strikes", r.is(key(i), session.Waiting).Strikes, 0)
 			}
-			if n := r.count(session.GivenUp); n > 20 {
+			if n := r.count(session.EventRetired); n > 20 {
 				t.Fatalf("%d are told to be retired after it was noticed", n)
 			}
 		})
@@ -408,7 +408,7 @@ func TestReplacementInTheMiddleOfACallsDial(t *testing.T) {
 		got := <-done
 		answers(t, got.answer, got.err)
 		equal(t, "waited", got.took, 0)
-		equal(t, "failures", r.count(session.Failed), 0)
+		equal(t, "failures", r.count(session.EventFailed), 0)
 	})
 }
 
@@ -443,7 +443,7 @@ func TestSessionsThatDoNotEndAreReported(t *testing.T) {
 		options.DrainTimeout = -1
 		var told atomic.Int32
 		options.Observe = func(event session.Event) {
-			if event.Kind == session.Overstayed {
+			if event.Kind == session.EventCloseTimedOut {
 				told.Add(1)
 			}
 		}

@@ -566,6 +566,55 @@ func TestB57_UnansweredProbes(t *testing.T) {
 	})
 }
 
+// An answer that arrives slowly is no silence, whatever the machine's speed: only 10 s without a byte end a probe.
+func TestProbeThatIsBeingAnsweredIsNotSilent(t *testing.T) {
+	cases := map[string]struct {
+		bytes    int // how often some arrive, 9 s apart
+		answered bool
+		takes    time.Duration
+		unheard  int
+	}{
+		"slow answer":           {bytes: 4, answered: true, takes: 36 * time.Second},
+		"answer that stops":     {bytes: 2, takes: 28 * time.Second, unheard: 1},
+		"answer without an end": {bytes: 100, takes: time.Minute, unheard: 1}, // as long as a list may take
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, manager(), func(t *testing.T, r *rig) {
+				var took time.Duration
+				server := sessiontest.NewServer(sessiontest.Script{})
+				server.Script(sessiontest.Script{Probe: func(ctx context.Context, n int) error {
+					if n > 1 {
+						return nil
+					}
+					start := time.Now()
+					defer func() { took = time.Since(start) }()
+					for range c.bytes {
+						select {
+						case <-time.After(9 * time.Second):
+							server.Newest().Observer.Alive()
+						case <-ctx.Done():
+							return ctx.Err()
+						}
+					}
+					if c.answered {
+						return nil
+					}
+					return hang(ctx)
+				}})
+				cfg := config(server)
+				cfg.RefreshInterval = 24 * time.Hour
+				r.Ensure("a", cfg)
+				r.after(5 * time.Minute)
+				r.is("a", session.Connected)
+				equal(t, "the first probe took", took, c.takes)
+				equal(t, "probes without an answer", r.count(session.EventFailed), c.unheard)
+				equal(t, "sessions", server.Counts().Dials, 1)
+			})
+		})
+	}
+}
+
 // A stateless server that dies silently is not shown as connected for long.
 func TestSilentDeathIsNoticedWithinSixMinutes(t *testing.T) {
 	bubble(t, manager(), func(t *testing.T, r *rig) {

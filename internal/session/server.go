@@ -7,7 +7,6 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session/breaker"
-	"github.com/mooring-dev/mooring/internal/session/limits"
 	"github.com/mooring-dev/mooring/internal/session/pace"
 )
 
@@ -15,7 +14,7 @@ import (
 type server struct {
 	key   Key
 	sup   *Supervisor
-	slots *limits.Slots
+	slots *limiter // of calls in flight
 	// closing ends when the server is shut: calls that wait are then told so, those in flight drain.
 	closing context.Context
 	close   context.CancelCauseFunc
@@ -27,62 +26,79 @@ type server struct {
 // guarded is a server's state. It is read and changed under the server's lock only, which is never held across I/O
 // or a call of anybody else's code.
 type guarded struct {
+	// Set by the supervisor. base is the life of the sessions, nil before Run. shut: no session is opened any more,
+	// nothing is told.
 	config  Config
+	base    context.Context
+	shut    bool
+	edits   edits
 	breaker *breaker.Breaker
-	// base is the life of the sessions, nil before Run. shut: no session is opened any more, nothing is told.
-	base context.Context
-	shut bool
-	// discovery is the present incarnation of the discovery session; older ones change nothing any more.
+
+	// discovery is the present discovery session; older ones change nothing any more. It sets tools, and known; where
+	// there is none, calls set known. calls are the sessions that calls opened, by their key.
 	discovery *discovery
-	// calls are the sessions that calls opened, by their key.
-	calls map[string]*callSession
+	tools     tools
+	known     known
+	calls     map[string]*callSession
 
-	// connected: the handshake is done and the session is not known to be lost. attempted: an attempt has ended
-	// under this connection; attempting: one is under way.
-	connected, attempted, attempting bool
-	settled                          bool
-	// restored: the standing is what status remembered; no attempt has ended in this process.
-	restored bool
-	// edited: the configuration has changed since the last attempt began. The attempt that follows from that begins
-	// at turn at the earliest.
-	edited           bool
-	turns            pace.Turns
-	turn             time.Time
+	// told is the state that Notify last spoke of, effects what is to be done when the lock is released.
+	told    edge
+	effects effects
+}
+
+// edits are the changes of the configuration since the last attempt began. The attempt that follows from them begins at
+// turn at the earliest.
+type edits struct {
+	pending bool
+	turns   pace.Turns
+	turn    time.Time
+}
+
+// known is what is known of a server.
+type known struct {
+	// connected: the handshake is done and the session is not known to be lost. attempted: an attempt has ended under
+	// this connection; attempting: one is under way. settled and restored are as in Snapshot.
+	connected, attempted, attempting, settled, restored bool
+
 	info             Info
-	listing          *Listing
-	listingID        string
-	listedAt         time.Time
-	doubted          bool
-	fault, listFault *Fault
+	fault            *Fault
 	handledReconnect string
-	// refreshAsked and refreshDone count calls of Refresh and those that a list has answered.
-	refreshAsked, refreshDone int
-
 	// last is what failed last, for callers that are refused.
 	last failure.Failure
+}
 
-	// told is the standing that Notify last spoke of.
-	told edge
-	// events are told when the lock is released.
+// tools is what was listed last, and which lists are wanted.
+type tools struct {
+	listing   *Listing
+	listingID string
+	listedAt  time.Time
+	doubted   bool
+	fault     *Fault
+	// refreshAsked and refreshDone count calls of Refresh and those that a list has answered.
+	refreshAsked, refreshDone int
+}
+
+// effects are what a transition leads to outside of the server.
+type effects struct {
 	events []Event
+	pardon bool // of all servers: the fault is suspected to be ours
 }
 
 func newServer(sup *Supervisor, key Key, config Config) *server {
-	s := &server{key: key, sup: sup, slots: limits.NewSlots(config.Calls.MaxConcurrent)}
+	s := &server{key: key, sup: sup, slots: newLimiter(config.Calls.MaxConcurrent, 0, 0)}
 	s.closing, s.close = context.WithCancelCause(context.Background())
 	g := &s.guarded
 	g.config = config
 	g.calls = map[string]*callSession{}
-	g.turns = pace.NewTurns()
+	g.edits.turns = pace.NewTurns()
 	g.breaker = breaker.New(config.policy(sup.options.Discover), sup.options.Rand)
 	if sup.options.Discover {
-		g.breaker.Restore(time.Now(), config.Restore.standing())
-		g.settled = g.breaker.State() != breaker.Closed
-		g.restored = g.settled
+		g.breaker.Restore(time.Now(), config.Restore.breaker())
+		g.known.restored = g.breaker.State() != breaker.Closed
+		g.known.settled = g.known.restored
 	}
-	if g.settled && config.Restore.Failure.Class != "" {
-		fault := config.Restore.Failure
-		g.fault = &fault
+	if g.known.settled && config.Restore.Failure.Class != "" {
+		g.known.fault = config.Restore.Failure.clone()
 	}
 	g.told = g.edge()
 	return s
@@ -96,7 +112,7 @@ func (s *server) open(base context.Context) {
 	s.discover(&s.guarded)
 }
 
-// discover starts an incarnation of the discovery session in the place of the one before.
+// discover starts a discovery session in the place of the one before.
 func (s *server) discover(g *guarded) {
 	if g.discovery != nil {
 		g.discovery.end(errReplaced)
@@ -130,7 +146,7 @@ func (s *server) ensure(config Config) {
 		}
 		g.config = config
 		g.breaker.SetPolicy(time.Now(), config.policy(s.sup.options.Discover))
-		s.slots.Resize(config.Calls.MaxConcurrent)
+		s.slots.resize(config.Calls.MaxConcurrent)
 		if config.Catalog != old.Catalog {
 			g.forgetListing()
 		}
@@ -147,7 +163,7 @@ func (s *server) ensure(config Config) {
 		default:
 			return
 		}
-		g.edited, g.turn = true, g.turns.Take(time.Now())
+		g.edits.pending, g.edits.turn = true, g.edits.turns.Take(time.Now())
 		g.nudge()
 	})
 }
@@ -155,59 +171,83 @@ func (s *server) ensure(config Config) {
 // replace ends the sessions under the configuration before and begins anew.
 func (s *server) replace(g *guarded) {
 	g.breaker.Abandon()
-	g.connected, g.attempted, g.attempting = false, false, false
-	g.listFault = nil
+	g.disconnected()
+	g.known.attempted, g.known.attempting = false, false
+	g.tools.fault = nil
 	if g.breaker.State() == breaker.Closed {
-		g.fault = nil
+		g.known.fault = nil
 	}
-	g.refreshDone = g.refreshAsked
 	s.discover(g)
 	g.drain(errReplaced)
+}
+
+// disconnected notes that there is no session, so that no list is waited for: the next session begins with one.
+func (g *guarded) disconnected() {
+	g.known.connected = false
+	g.tools.refreshDone = g.tools.refreshAsked
 }
 
 // answered ends a permit with a proof of life.
 func (g *guarded) answered(permit breaker.Permit) {
 	g.breaker.Answered(permit)
-	if g.connected && g.breaker.State() == breaker.Closed {
-		g.fault = nil
+	if g.known.connected && g.breaker.State() == breaker.Closed {
+		g.known.fault = nil
 	}
 }
 
 // fail ends a permit with a failure and notes what became of the breaker.
-func (g *guarded) fail(permit breaker.Permit, f failure.Failure, blameless bool) {
+func (s *server) fail(g *guarded, permit breaker.Permit, f failure.Failure, blameless bool) {
 	until, state := g.breaker.QuarantinedUntil(), g.breaker.State()
 	g.breaker.Failed(time.Now(), permit, f, blameless)
-	g.last = f
-	g.events = append(g.events, Event{Kind: Failed, Failure: f})
+	g.failed(f)
 	switch {
 	case g.breaker.State() == breaker.Retired && state != breaker.Retired:
-		g.events = append(g.events, Event{Kind: GivenUp, Failure: f, Retirement: g.retirement()})
+		g.tell(Event{Kind: EventRetired, Failure: f, Retirement: g.retirement()})
 	case !g.breaker.QuarantinedUntil().IsZero() && !g.breaker.QuarantinedUntil().Equal(until):
-		g.events = append(g.events, Event{Kind: Struck, Failure: f})
+		g.tell(Event{Kind: EventQuarantined, Failure: f})
 	}
 }
 
+// suspect reports whether a failure must be our own fault: then no strike is added, and those that servers got before
+// that was noticed are taken back. It is noticed under the server's lock, so that a server that adds a strike before is
+// also found when they are taken back.
+func (s *server) suspect(g *guarded, f failure.Failure) bool {
+	ours := f.Policy().Suspect && s.sup.suspicion.failed(s.key, time.Now())
+	g.effects.pardon = g.effects.pardon || ours
+	return ours
+}
+
+// failed notes a failure for callers and observers.
+func (g *guarded) failed(f failure.Failure) {
+	g.known.last = f
+	g.tell(Event{Kind: EventFailed, Failure: f})
+}
+
+// tell leaves an event to be told when the lock is released.
+func (g *guarded) tell(event Event) { g.effects.events = append(g.effects.events, event) }
+
 // attemptEnded notes the end of an attempt that began under a catalog hash.
 func (g *guarded) attemptEnded(catalog string) {
-	g.attempted, g.restored = true, false
-	g.settled = g.settled || catalog == g.config.Catalog
-	g.handledReconnect = g.config.Reconnect
+	g.known.attempting = false
+	g.known.attempted, g.known.restored = true, false
+	g.known.settled = g.known.settled || catalog == g.config.Catalog
+	g.known.handledReconnect = g.config.Reconnect
 }
 
 // forgetListing drops what was listed under another catalog hash, and asks for a list under the new one.
 func (g *guarded) forgetListing() {
-	g.listing, g.listingID, g.listedAt, g.listFault, g.doubted = nil, "", time.Time{}, nil, false
-	g.settled = false
-	if g.connected {
-		g.refreshAsked++
+	g.tools = tools{refreshAsked: g.tools.refreshAsked, refreshDone: g.tools.refreshDone}
+	g.known.settled = false
+	if g.known.connected {
+		g.tools.refreshAsked++
 	}
 	g.nudge()
 }
 
 func (s *server) refresh() {
 	s.change(func(g *guarded) {
-		if g.connected {
-			g.refreshAsked++
+		if g.known.connected {
+			g.tools.refreshAsked++
 			g.nudge()
 		}
 	})
@@ -229,32 +269,33 @@ func (g *guarded) nudge() {
 	}
 }
 
-// change runs a transition under the lock and tells of it afterwards, if it changed anything that is worth it.
+// change runs a transition under the lock. What it leads to is done afterwards: events are told, and Notify where the
+// state is another.
 func (s *server) change(transition func(g *guarded)) {
-	changed, events := s.apply(transition)
-	for _, event := range events {
-		event.Key = s.key
-		s.sup.tell(event)
+	changed, then := s.apply(transition)
+	for _, event := range then.events {
+		s.tell(event)
 	}
 	if changed {
 		s.sup.notify(s.key)
 	}
+	if then.pardon {
+		for srv := range s.sup.all {
+			srv.pardon()
+		}
+	}
 }
 
-func (s *server) apply(transition func(g *guarded)) (changed bool, events []Event) {
+func (s *server) apply(transition func(g *guarded)) (changed bool, then effects) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	transition(&s.guarded)
-	return s.guarded.settle()
-}
-
-// settle reports whether the standing has changed since it was last told, and takes the events to be told.
-func (g *guarded) settle() (changed bool, events []Event) {
+	g := &s.guarded
+	transition(g)
 	now := g.edge()
 	changed = now != g.told && !g.shut
-	events = g.events
-	g.told, g.events = now, nil
-	return changed, events
+	then = g.effects
+	g.told, g.effects = now, effects{}
+	return changed, then
 }
 
 func (s *server) tell(event Event) {

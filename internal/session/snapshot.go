@@ -102,9 +102,9 @@ func (g *guarded) state() State {
 	case breaker.Waiting, breaker.Closed:
 	}
 	switch {
-	case g.connected && g.breaker.State() == breaker.Closed:
+	case g.known.connected && g.breaker.State() == breaker.Closed:
 		return Connected
-	case g.attempted:
+	case g.known.attempted:
 		return Waiting
 	}
 	return Connecting
@@ -113,14 +113,14 @@ func (g *guarded) state() State {
 func (g *guarded) snapshot() Snapshot {
 	snapshot := Snapshot{
 		Connection: g.config.Connection, Catalog: g.config.Catalog, Reconnect: g.config.Reconnect,
-		State: g.state(), Settled: g.settled, Restored: g.restored, Info: g.info,
-		Listing: g.listing, ListingID: g.listingID, ListedAt: g.listedAt, EmptyUnconfirmed: g.doubted,
-		Fault: g.fault.clone(), ListFault: g.listFault.clone(),
+		State: g.state(), Settled: g.known.settled, Restored: g.known.restored, Info: g.known.info,
+		Listing: g.tools.listing, ListingID: g.tools.listingID, ListedAt: g.tools.listedAt, EmptyUnconfirmed: g.tools.doubted,
+		Fault: g.known.fault.clone(), ListFault: g.tools.fault.clone(),
 		Strikes: g.breaker.Strikes(), QuarantinedUntil: g.breaker.QuarantinedUntil(),
 		RetiredAt: g.breaker.RetiredAt(), Retirement: g.retirement(),
-		HandledReconnect: g.handledReconnect, RefreshPending: g.refreshDone < g.refreshAsked,
+		HandledReconnect: g.known.handledReconnect, RefreshPending: g.tools.refreshDone < g.tools.refreshAsked,
 	}
-	if next, planned := g.breaker.Next(time.Now()); planned && !g.attempting && snapshot.State != Connected {
+	if next, planned := g.breaker.Next(time.Now()); planned && !g.known.attempting && snapshot.State != Connected {
 		snapshot.NextAttempt = next
 	}
 	return snapshot
@@ -139,17 +139,17 @@ func (g *guarded) retirement() Retirement {
 func (g *guarded) edge() edge {
 	e := edge{
 		connection: g.config.Connection, catalog: g.config.Catalog, reconnect: g.config.Reconnect,
-		handled: g.handledReconnect, state: g.state(),
-		settled: g.settled, doubted: g.doubted, refreshing: g.refreshDone < g.refreshAsked,
-		info: g.info, listingID: g.listingID, hasListing: g.listing != nil,
+		handled: g.known.handledReconnect, state: g.state(),
+		settled: g.known.settled, doubted: g.tools.doubted, refreshing: g.tools.refreshDone < g.tools.refreshAsked,
+		info: g.known.info, listingID: g.tools.listingID, hasListing: g.tools.listing != nil,
 		strikes: g.breaker.Strikes(), until: g.breaker.QuarantinedUntil(),
 		retiredAt: g.breaker.RetiredAt(), retirement: g.retirement(),
 	}
-	if g.fault != nil {
-		e.fault = *g.fault
+	if g.known.fault != nil {
+		e.fault = *g.known.fault
 	}
-	if g.listFault != nil {
-		e.listFault = *g.listFault
+	if g.tools.fault != nil {
+		e.listFault = *g.tools.fault
 	}
 	return e
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/failure"
-	"github.com/mooring-dev/mooring/internal/session/limits"
 )
 
 // Options are what a Supervisor is made with. The zero value is a gateway's that tells nobody.
@@ -45,15 +44,15 @@ type EventKind string
 
 // The kinds.
 const (
-	Dialled    EventKind = "connected"   // Duration: of the handshake
-	Listed     EventKind = "listed"      // Duration: of the traversal
-	Failed     EventKind = "failed"      // Failure: of a try, a refresh, a probe or a call
-	Struck     EventKind = "quarantined" // Failure: the last one
-	GivenUp    EventKind = "retired"     // Failure: the last one; Retirement
-	Rebuilt    EventKind = "rebuilt"     // a session is opened in the place of a lost one
-	Disposed   EventKind = "closed"      // a connection was closed
-	Panicked   EventKind = "panicked"    // Stack
-	Overstayed EventKind = "overstayed"  // a session did not end in time at shutdown
+	EventConnected     EventKind = "connected"     // Duration: of the handshake
+	EventListed        EventKind = "listed"        // Duration: of the traversal
+	EventFailed        EventKind = "failed"        // Failure: of a try, a refresh, a probe or a call
+	EventQuarantined   EventKind = "quarantined"   // Failure: the last one
+	EventRetired       EventKind = "retired"       // Failure: the last one; Retirement
+	EventRebuilt       EventKind = "rebuilt"       // a session is opened in the place of a lost one
+	EventClosed        EventKind = "closed"        // a connection was closed
+	EventPanicked      EventKind = "panicked"      // Stack
+	EventCloseTimedOut EventKind = "closeTimedOut" // a session did not end in time at shutdown
 )
 
 // Event is something that happened to a server, for logs and metrics. Nothing in it is secret.
@@ -68,16 +67,16 @@ type Event struct {
 
 // Supervisor keeps the sessions of all servers. Its methods are safe for concurrent use and do no I/O of their own.
 type Supervisor struct {
-	options   Options
-	gate      *limits.Gate
-	lists     *limits.Lists
-	suspicion limits.Suspicion
+	options      Options
+	dials, lists *limiter
+	suspicion    suspicion
+	// servers holds a *server for each Key. It is read without a lock, and changed under mu.
+	servers sync.Map
 
 	// running counts the goroutines that own something.
 	running sync.WaitGroup
 	mu      sync.Mutex
 	guarded struct {
-		servers map[Key]*server
 		// base is the life of all sessions: nil before Run.
 		base  context.Context
 		ended bool
@@ -90,18 +89,16 @@ func New(options Options) *Supervisor {
 	def(&options.Limits.Connects, 64)
 	def(&options.Limits.ConnectsPerAddress, 4)
 	def(&options.Limits.Lists, 8)
-	s := &Supervisor{
+	return &Supervisor{
 		options: options,
-		gate:    limits.NewGate(options.Limits.Connects, options.Limits.ConnectsPerAddress),
-		lists:   limits.NewLists(options.Limits.Lists),
+		dials:   newLimiter(options.Limits.Connects, options.Limits.ConnectsPerAddress, dialPatience),
+		lists:   newLimiter(options.Limits.Lists, 0, listPatience),
 	}
-	s.guarded.servers = map[Key]*server{}
-	return s
 }
 
 var (
-	errStartedTwice = errors.New("session supervisor started twice")
-	errOverstayed   = errors.New("sessions did not end in time")
+	errStartedTwice  = errors.New("session supervisor started twice")
+	errCloseTimedOut = errors.New("sessions did not end in time")
 )
 
 // Run holds the sessions until ctx ends, then drains and closes them: calls in flight get DrainTimeout, after which
@@ -124,7 +121,7 @@ func (s *Supervisor) start(base context.Context) error {
 		return errStartedTwice
 	}
 	s.guarded.base = base
-	for _, srv := range s.guarded.servers {
+	for srv := range s.all {
 		srv.open(base)
 	}
 	return nil
@@ -134,9 +131,8 @@ func (s *Supervisor) start(base context.Context) error {
 func (s *Supervisor) drain() {
 	s.mu.Lock()
 	s.guarded.ended = true
-	servers := s.all()
 	s.mu.Unlock()
-	for _, srv := range servers {
+	for srv := range s.all {
 		srv.shut(errShutdown)
 	}
 }
@@ -152,8 +148,8 @@ func (s *Supervisor) wait() error {
 	case <-done:
 		return nil
 	case <-time.After(s.grace()):
-		s.tell(Event{Kind: Overstayed})
-		return errOverstayed
+		s.tell(Event{Kind: EventCloseTimedOut})
+		return errCloseTimedOut
 	}
 }
 
@@ -166,34 +162,40 @@ func (s *Supervisor) grace() time.Duration {
 // Generation, changes nothing.
 func (s *Supervisor) Ensure(key Key, config Config) {
 	config = config.withDefaults()
-	s.mu.Lock()
-	srv, known := s.guarded.servers[key]
-	switch {
-	case s.guarded.ended:
-		srv = nil
-	case !known:
-		srv = newServer(s, key, config)
-		s.guarded.servers[key] = srv
-		if s.guarded.base != nil {
-			srv.open(s.guarded.base)
-		}
+	srv := s.find(key)
+	if srv == nil {
+		srv = s.add(key, config)
 	}
-	s.mu.Unlock()
 	if srv != nil {
 		srv.ensure(config)
 	}
+}
+
+// add returns the server of a key, which may be new; nil when no new one is taken.
+func (s *Supervisor) add(key Key, config Config) *server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if srv := s.find(key); srv != nil || s.guarded.ended {
+		return srv
+	}
+	srv := newServer(s, key, config)
+	s.servers.Store(key, srv)
+	s.suspicion.joined()
+	if s.guarded.base != nil {
+		srv.open(s.guarded.base)
+	}
+	return srv
 }
 
 // Forget ends the session of a server and forgets its standing. It returns at once: closing goes on behind it, and
 // nothing more is told of the key.
 func (s *Supervisor) Forget(key Key) {
 	s.mu.Lock()
-	srv := s.guarded.servers[key]
-	delete(s.guarded.servers, key)
+	srv, known := s.servers.LoadAndDelete(key)
 	s.mu.Unlock()
-	if srv != nil {
-		s.suspicion.Forget(string(key))
-		srv.shut(errForgotten)
+	if known {
+		s.suspicion.left(key)
+		srv.(*server).shut(errForgotten)
 	}
 }
 
@@ -215,38 +217,14 @@ func (s *Supervisor) Snapshot(key Key) (Snapshot, bool) {
 }
 
 func (s *Supervisor) find(key Key) *server {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.guarded.servers[key]
+	srv, _ := s.servers.Load(key)
+	found, _ := srv.(*server)
+	return found
 }
 
-// all returns the servers; the caller holds the lock.
-func (s *Supervisor) all() []*server {
-	servers := make([]*server, 0, len(s.guarded.servers))
-	for _, srv := range s.guarded.servers {
-		servers = append(servers, srv)
-	}
-	return servers
-}
-
-// judge lets change run the transition that a failure leads to, and tells it whether the failure must be our own fault:
-// then the strikes that servers got of it before that was noticed are taken back. It is noticed under the server's
-// lock, so that whoever strikes before is also found by those who take back.
-func (s *Supervisor) judge(key Key, f failure.Failure, change func(func(*guarded)),
-	transition func(g *guarded, blameless bool)) {
-	s.mu.Lock()
-	servers := s.all()
-	s.mu.Unlock()
-	blameless := false
-	change(func(g *guarded) {
-		blameless = f.Policy().Suspect && s.suspicion.Failed(string(key), time.Now(), len(servers))
-		transition(g, blameless)
-	})
-	if blameless {
-		for _, srv := range servers {
-			srv.pardon()
-		}
-	}
+// all yields the servers.
+func (s *Supervisor) all(yield func(*server) bool) {
+	s.servers.Range(func(_, srv any) bool { return yield(srv.(*server)) })
 }
 
 func (s *Supervisor) notify(key Key) {

@@ -209,7 +209,7 @@ func TestPanicsAreContainedAndTold(t *testing.T) {
 	cfg.TokenSource = broken{}
 	heard := make(chan session.Event, 100)
 	supervisor := session.New(session.Options{Discover: true, Observe: func(e session.Event) {
-		if e.Kind == session.Panicked || e.Kind == session.Failed {
+		if e.Kind == session.EventPanicked || e.Kind == session.EventFailed {
 			heard <- e
 		}
 	}})
@@ -222,7 +222,7 @@ func TestPanicsAreContainedAndTold(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("Run: %v", err)
 	}
-	if panicked.Kind != session.Panicked || panicked.Key != "fs" || !strings.Contains(panicked.Stack, "broken.Token") ||
+	if panicked.Kind != session.EventPanicked || panicked.Key != "fs" || !strings.Contains(panicked.Stack, "broken.Token") ||
 		strings.Contains(panicked.Stack, canary) {
 		t.Errorf("told %s of %q with the stack\n%s", panicked.Kind, panicked.Key, panicked.Stack)
 	}

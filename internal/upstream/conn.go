@@ -16,8 +16,8 @@ import (
 	"github.com/mooring-dev/mooring/internal/upstream/transport"
 )
 
-// probeTimeout is how long a server has to show that it lives.
-const probeTimeout = 10 * time.Second
+// aliveTimeout is how long a server that refused its standing stream has to show that it lives.
+const aliveTimeout = 10 * time.Second
 
 // conn is one connection, of any era and transport.
 type conn struct {
@@ -48,9 +48,9 @@ func (d *Dialer) newConn(t transport.Transport, stream *transport.Streamable, wa
 func (c *conn) standing(era Era) {
 	switch {
 	case era == Legacy && c.hello.tools:
-		c.stream.Keep(c.stream.GetStream, c.Probe)
+		c.stream.Keep(c.stream.GetStream, c.alive)
 	case era == Modern && c.hello.listChanged:
-		c.stream.Keep(c.stream.Subscription(c.subscription), c.Probe)
+		c.stream.Keep(c.stream.Subscription(c.subscription), c.alive)
 	}
 }
 
@@ -82,10 +82,8 @@ func (c *conn) request(phase failure.Phase, method string, params rpc.Object) *t
 }
 
 // Probe implements session.Conn: any answer is a sign of life, a JSON-RPC error too, and a list that is too large to be
-// published.
+// published. It waits as long as ctx lets it.
 func (c *conn) Probe(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
 	method := "tools/list"
 	switch {
 	case c.modern:
@@ -101,6 +99,12 @@ func (c *conn) Probe(ctx context.Context) (err error) {
 		return err
 	}
 	return checkResponse(failure.Probe, &m)
+}
+
+func (c *conn) alive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, aliveTimeout)
+	defer cancel()
+	return c.Probe(ctx)
 }
 
 // checkResponse refuses a response that says nothing.

@@ -176,11 +176,11 @@ func anHour(t *testing.T, server *restless) {
 	synctest.Wait()
 
 	mu.Lock()
-	if events[session.Dialled] != 1 || events[session.Failed]+events[session.Disposed]+events[session.Rebuilt] != 0 {
+	if events[session.EventConnected] != 1 || events[session.EventFailed]+events[session.EventClosed]+events[session.EventRebuilt] != 0 {
 		t.Errorf("events = %v, want one connection that nothing happened to", events)
 	}
-	if events[session.Listed] != server.count("tools/list") {
-		t.Errorf("%d lists, %d asked for", events[session.Listed], server.count("tools/list"))
+	if events[session.EventListed] != server.count("tools/list") {
+		t.Errorf("%d lists, %d asked for", events[session.EventListed], server.count("tools/list"))
 	}
 	mu.Unlock()
 	gets, lists := server.count(http.MethodGet), server.count("tools/list")

@@ -47,7 +47,7 @@ func (s *stage) observed(hits []mcpfake.Request) want {
 		got.class, got.reason = shot.ListFault.Class, shot.ListFault.Reason
 	case n > 0: // it has recovered by now
 		got.class, got.reason = s.told().Class, s.told().Reason
-	case s.count(session.Disposed) == 0:
+	case s.count(session.EventClosed) == 0:
 		got.fate = kept
 	}
 	return got
@@ -101,7 +101,7 @@ func (s *stage) list() want {
 	s.ensure()
 	s.await("end of the round", s.decided)
 	got := s.observed(s.hits())
-	if s.shot().ListFault != nil && s.count(session.Disposed) == 0 {
+	if s.shot().ListFault != nil && s.count(session.EventClosed) == 0 {
 		got.fate = kept // the answer was an error, and a sign of life
 	}
 	s.heal(true)
@@ -139,7 +139,7 @@ func (s *stage) refresh() want {
 	s.live()
 	var hits []mcpfake.Request
 	ended := func(e session.Event) {
-		if e.Kind == session.Disposed && hits == nil && s.f.down == nil {
+		if e.Kind == session.EventClosed && hits == nil && s.f.down == nil {
 			hits = s.hits()
 			s.disarm()
 		}
@@ -152,7 +152,7 @@ func (s *stage) refresh() want {
 		s.await("end of the round", func() bool { return opened(s.shot()) })
 	}
 	got := s.observed(s.hits())
-	if s.count(session.Disposed) == 0 {
+	if s.count(session.EventClosed) == 0 {
 		got.fate = kept
 	}
 	s.setHook(nil)
@@ -186,9 +186,9 @@ func (s *stage) callTool() want {
 	got.requests = len(hits)
 	got.attempts, _ = s.failed()
 	got.fate = fateOf(s.shot())
-	dialled := s.count(session.Dialled)
+	dialled := s.count(session.EventConnected)
 	s.heal(false)
-	if got.fate == reopened && dialled == 0 && s.count(session.Dialled) == 0 {
+	if got.fate == reopened && dialled == 0 && s.count(session.EventConnected) == 0 {
 		got.fate = kept
 	}
 	return got
@@ -214,7 +214,7 @@ func (s *stage) theCall() error {
 
 // learnt is what the caller of a call learns.
 func learnt(err error) (got want) {
-	var no *session.Refusal
+	var no *session.CallRefused
 	f := failure.Classify(err)
 	switch {
 	case err == nil:
@@ -238,7 +238,7 @@ func (s *stage) probe() want {
 	s.live()
 	var hits []mcpfake.Request
 	s.setHook(func(e session.Event) {
-		if e.Kind == session.Disposed && hits == nil {
+		if e.Kind == session.EventClosed && hits == nil {
 			hits = s.hits()
 			if s.f.down == nil {
 				s.disarm()
@@ -252,9 +252,9 @@ func (s *stage) probe() want {
 	}
 	s.await("second probe, or the end of the session", func() bool {
 		n, _ := s.failed()
-		return s.count(session.Disposed) > 0 || s.want.fate == kept && len(s.hits()) >= 2 && n >= s.want.attempts
+		return s.count(session.EventClosed) > 0 || s.want.fate == kept && len(s.hits()) >= 2 && n >= s.want.attempts
 	})
-	if s.count(session.Disposed) == 0 {
+	if s.count(session.EventClosed) == 0 {
 		got := s.observed(s.hits()[:2])
 		got.fate, got.class, got.reason = kept, "", ""
 		s.setHook(nil)

@@ -34,7 +34,7 @@ func (s *stage) proveCall() {
 	s.t.Helper()
 	for begun := time.Now(); ; {
 		err := s.call(s.ctx, main, "a", "echo")
-		var no *session.Refusal
+		var no *session.CallRefused
 		if !errors.As(err, &no) || no.RetryAfter > 3*time.Second || time.Since(begun) > patience {
 			if err != nil {
 				s.t.Errorf("the session is of no use afterwards: %v", err)

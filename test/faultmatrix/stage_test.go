@@ -125,11 +125,11 @@ func (s *stage) observe(e session.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case e.Kind == session.Panicked:
+	case e.Kind == session.EventPanicked:
 		s.strange = append(s.strange, "panic: "+e.Stack)
 	case e.Key == main:
 		s.events = append(s.events, e)
-	case e.Kind == session.Failed, e.Kind == session.Rebuilt, e.Kind == session.Disposed:
+	case e.Kind == session.EventFailed, e.Kind == session.EventRebuilt, e.Kind == session.EventClosed:
 		s.strange = append(s.strange, fmt.Sprintf("the healthy server: %s %+v", e.Kind, e.Failure))
 	}
 }
@@ -164,7 +164,7 @@ func (s *stage) told() failure.Failure {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.events {
-		if e.Kind == session.Failed {
+		if e.Kind == session.EventFailed {
 			last = e.Failure
 		}
 	}

@@ -55,8 +55,8 @@ type Breaker struct {
 	strikes                 int
 	// until is when the next try is due: zero is at once when Closed, and never when Retired.
 	until time.Time
-	// gate is when the server, by its own word, wants to hear from us again.
-	gate time.Time
+	// earliest is when the server, by its own word, wants to hear from us again.
+	earliest time.Time
 	// granted: a wake is owed one attempt. probing: the one probe of an open breaker is under way.
 	granted, probing bool
 	// wakes counts the wakes, begun those of them that an attempt began after.
@@ -125,11 +125,11 @@ func (b *Breaker) Next(now time.Time) (time.Time, bool) {
 	case b.probing:
 		return time.Time{}, false
 	case b.granted:
-		return later(now, b.gate), true
+		return later(now, b.earliest), true
 	case b.state == Retired && b.until.IsZero():
 		return time.Time{}, false
 	}
-	return later(b.until, b.gate), true
+	return later(b.until, b.earliest), true
 }
 
 func later(a, b time.Time) time.Time {

@@ -491,7 +491,7 @@ func TestNeverProbed(t *testing.T) {
 	if _, planned := b.Next(b.now); planned {
 		t.Fatal("a told time plans a probe")
 	}
-	if refusal := b.Refuses(b.now.Add(2 * time.Hour)); refusal == nil || refusal.RetryAfter != 0 || !refusal.Retired {
+	if refusal := b.Denies(b.now.Add(2 * time.Hour)); refusal == nil || refusal.RetryAfter != 0 || !refusal.Retired {
 		t.Fatalf("refusal %+v", refusal)
 	}
 	b.SetPolicy(b.now, policy)
@@ -543,8 +543,8 @@ func TestAdmitRetired(t *testing.T) {
 
 func TestGate(t *testing.T) {
 	b := newBench(t, policy, middle)
-	b.Gate(b.now.Add(time.Minute))
-	b.Gate(b.now.Add(time.Second))
+	b.NotBefore(b.now.Add(time.Minute))
+	b.NotBefore(b.now.Add(time.Second))
 	if _, refusal := b.Admit(b.now); refusal == nil || refusal.RetryAfter != time.Minute || refusal.Retired {
 		t.Fatalf("refusal %+v", refusal)
 	}
@@ -599,37 +599,37 @@ func TestHold(t *testing.T) {
 }
 
 func TestRestore(t *testing.T) {
-	restore := func(t *testing.T, rand backoff.Rand, s Standing) *bench {
+	restore := func(t *testing.T, rand backoff.Rand, s Saved) *bench {
 		b := newBench(t, policy, rand)
 		b.Restore(b.now, s)
 		return b
 	}
 	t.Run("quarantine: no early probe, no doubled strike", func(t *testing.T) {
-		b := restore(t, least, Standing{Strikes: 2, QuarantinedUntil: start.Add(40 * time.Second)})
+		b := restore(t, least, Saved{Strikes: 2, QuarantinedUntil: start.Add(40 * time.Second)})
 		b.is(Quarantined, 2)
 		b.waits("probe", b.await(), 40*time.Second)
 		b.Answered(b.Begin())
 		b.is(Closed, 0)
 	})
 	t.Run("the probe's failure is the next strike", func(t *testing.T) {
-		b := restore(t, least, Standing{Strikes: 1, QuarantinedUntil: start.Add(10 * time.Second)})
+		b := restore(t, least, Saved{Strikes: 1, QuarantinedUntil: start.Add(10 * time.Second)})
 		b.try(down)
 		b.is(Quarantined, 2)
 	})
 	t.Run("spread over two fifths of the cooldown", func(t *testing.T) {
-		b := restore(t, middle, Standing{Strikes: 2, QuarantinedUntil: start.Add(-time.Hour)})
+		b := restore(t, middle, Saved{Strikes: 2, QuarantinedUntil: start.Add(-time.Hour)})
 		b.waits("probe", b.await(), 12*time.Second) // half of 2/5 of 60 s
 	})
 	t.Run("a clock far ahead", func(t *testing.T) {
-		b := restore(t, least, Standing{Strikes: 1, QuarantinedUntil: start.Add(1000 * time.Hour)})
+		b := restore(t, least, Saved{Strikes: 1, QuarantinedUntil: start.Add(1000 * time.Hour)})
 		b.waits("probe", b.await(), time.Hour)
 	})
 	t.Run("more strikes than there are", func(t *testing.T) {
-		b := restore(t, least, Standing{Strikes: 99, QuarantinedUntil: start.Add(time.Second)})
+		b := restore(t, least, Saved{Strikes: 99, QuarantinedUntil: start.Add(time.Second)})
 		b.is(Quarantined, 3)
 	})
 	t.Run("exhausted", func(t *testing.T) {
-		b := restore(t, least, Standing{Strikes: 3, RetiredAt: start.Add(-time.Hour), Exhausted: true})
+		b := restore(t, least, Saved{Strikes: 3, RetiredAt: start.Add(-time.Hour), Exhausted: true})
 		b.is(Retired, 3)
 		if !b.Exhausted() || !b.RetiredAt().Equal(start.Add(-time.Hour)) {
 			t.Fatal("kind or time is lost")
@@ -637,7 +637,7 @@ func TestRestore(t *testing.T) {
 		b.waits("probe", b.await(), 5*time.Minute)
 	})
 	t.Run("refused, without a time", func(t *testing.T) {
-		b := restore(t, least, Standing{Refused: true})
+		b := restore(t, least, Saved{Refused: true})
 		b.is(Retired, 0)
 		if !b.Refused() || !b.RetiredAt().Equal(start) {
 			t.Fatal("kind or time is lost")
@@ -645,7 +645,7 @@ func TestRestore(t *testing.T) {
 		b.waits("probe", b.await(), 30*time.Minute)
 	})
 	t.Run("nothing", func(t *testing.T) {
-		b := restore(t, least, Standing{})
+		b := restore(t, least, Saved{})
 		b.is(Closed, 0)
 		b.waits("try", b.await(), 0)
 	})
@@ -710,10 +710,10 @@ func TestPardon(t *testing.T) {
 // What is remembered may have been edited by hand: no standing is taken over that could not have come about.
 func TestRestoreOfWhatCannotBe(t *testing.T) {
 	b := newBench(t, policy, middle)
-	b.Restore(start, Standing{Strikes: -1 << 31, QuarantinedUntil: start.Add(time.Second)})
+	b.Restore(start, Saved{Strikes: -1 << 31, QuarantinedUntil: start.Add(time.Second)})
 	b.is(Quarantined, 0)
 	b = newBench(t, policy, middle)
-	b.Restore(start, Standing{Strikes: 1 << 30, Exhausted: true, RetiredAt: start.AddDate(7000, 0, 0)})
+	b.Restore(start, Saved{Strikes: 1 << 30, Exhausted: true, RetiredAt: start.AddDate(7000, 0, 0)})
 	b.is(Retired, policy.Strikes)
 	if !b.RetiredAt().Equal(start) {
 		t.Fatalf("retired at %s", b.RetiredAt())

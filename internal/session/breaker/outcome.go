@@ -39,7 +39,7 @@ func (b *Breaker) Failed(now time.Time, p Permit, f failure.Failure, blameless b
 	b.failed++
 	b.granted = b.granted || b.owed(p)
 	if f.Policy().Gates && f.RetryAfterGiven {
-		b.Gate(now.Add(f.RetryAfter))
+		b.NotBefore(now.Add(f.RetryAfter))
 	}
 	switch isRefusal := b.countRefusal(f); {
 	case b.state == Retired:

@@ -11,8 +11,8 @@ type Permit struct {
 	wakes int
 }
 
-// Refusal is why a call may not be tried now.
-type Refusal struct {
+// Denial is why a call may not be tried now.
+type Denial struct {
 	// RetryAfter is the time until the next try may come; 0 when none is planned.
 	RetryAfter time.Duration
 	// Retired: what stands in the way does not pass by itself.
@@ -48,28 +48,28 @@ func (b *Breaker) Abandon() {
 	b.probing = false
 }
 
-// Admit asks for the permit of a call. The refusal is nil exactly when the permit is good.
-func (b *Breaker) Admit(now time.Time) (Permit, *Refusal) {
-	if refusal := b.Refuses(now); refusal != nil {
-		return Permit{}, refusal
+// Admit asks for the permit of a call. The denial is nil exactly when the permit is good.
+func (b *Breaker) Admit(now time.Time) (Permit, *Denial) {
+	if denial := b.Denies(now); denial != nil {
+		return Permit{}, denial
 	}
 	return b.Begin(), nil
 }
 
-// Refuses returns why a call would not be admitted now, nil when it would be.
-func (b *Breaker) Refuses(now time.Time) *Refusal {
-	if wait := b.gate.Sub(now); wait > 0 {
-		return &Refusal{RetryAfter: wait, Retired: b.state == Retired}
+// Denies returns why a call would not be admitted now, nil when it would be.
+func (b *Breaker) Denies(now time.Time) *Denial {
+	if wait := b.earliest.Sub(now); wait > 0 {
+		return &Denial{RetryAfter: wait, Retired: b.state == Retired}
 	}
 	switch {
 	case b.state == Closed:
 		return nil
 	case b.state == Retired:
-		return &Refusal{RetryAfter: remaining(now, b.until), Retired: true}
+		return &Denial{RetryAfter: remaining(now, b.until), Retired: true}
 	case b.probing:
-		return &Refusal{RetryAfter: shortest}
+		return &Denial{RetryAfter: shortest}
 	case !b.granted && now.Before(b.until):
-		return &Refusal{RetryAfter: remaining(now, b.until)}
+		return &Denial{RetryAfter: remaining(now, b.until)}
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func remaining(now, until time.Time) time.Duration {
 func (b *Breaker) Wake(otherConnection bool) {
 	b.wakes++
 	if otherConnection {
-		b.gate = time.Time{}
+		b.earliest = time.Time{}
 	}
 	switch {
 	case b.state != Closed:
@@ -110,13 +110,13 @@ func (b *Breaker) Hold(until time.Time) {
 	}
 }
 
-// Gate keeps every try away until the server wants to hear from us again.
-func (b *Breaker) Gate(until time.Time) {
-	b.gate = later(b.gate, until)
+// NotBefore keeps every try away until the server wants to hear from us again.
+func (b *Breaker) NotBefore(until time.Time) {
+	b.earliest = later(b.earliest, until)
 }
 
-// Gated returns when the server wants to hear from us again, which may be in the past.
-func (b *Breaker) Gated() time.Time { return b.gate }
+// Earliest returns when the server wants to hear from us again, which may be in the past.
+func (b *Breaker) Earliest() time.Time { return b.earliest }
 
 // release ends a permit. It reports whether the permit may move the breaker: it is of this epoch, and if the
 // breaker is open it is the probe.

@@ -10,8 +10,8 @@ import (
 // pardonable is how long after a strike it may turn out that the fault was ours.
 const pardonable = 30 * time.Second
 
-// Standing is what another process remembers of a breaker.
-type Standing struct {
+// Saved is what another process remembers of a breaker.
+type Saved struct {
 	Strikes            int
 	QuarantinedUntil   time.Time
 	RetiredAt          time.Time
@@ -21,7 +21,7 @@ type Standing struct {
 // Restore takes over a standing, before any other use. A quarantine ends no earlier than it was to, and within the
 // spread of its cooldown after that, so that servers that were quarantined together do not come back together. What is
 // remembered may have been edited: it leads to no standing that a breaker could not reach by itself.
-func (b *Breaker) Restore(now time.Time, s Standing) {
+func (b *Breaker) Restore(now time.Time, s Saved) {
 	b.strikes = max(0, min(s.Strikes, b.policy.Strikes))
 	switch {
 	case s.Refused, s.Exhausted:
