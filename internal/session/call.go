@@ -237,7 +237,7 @@ func (a *callAttempt) request() (Answer, error) {
 	replies := make(chan reply, 1)
 	go func() {
 		var r reply
-		r.err = c.contained(func() (err error) {
+		r.err = contained(c.tell, func() (err error) {
 			r.answer, err = c.mcp.Call(ctx, a.call)
 			return err
 		})

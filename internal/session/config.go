@@ -124,10 +124,6 @@ func (c Config) policy(retires bool) breaker.Policy {
 // breaker is the breaker's part of what status remembers.
 func (r Restored) breaker() breaker.Saved {
 	return breaker.Saved{
-		Strikes:          r.Strikes,
-		QuarantinedUntil: r.QuarantinedUntil,
-		RetiredAt:        r.RetiredAt,
-		Refused:          r.Retirement == Refused,
-		Exhausted:        r.Retirement == Exhausted,
+		Strikes: r.Strikes, QuarantinedUntil: r.QuarantinedUntil, RetiredAt: r.RetiredAt, Retirement: r.Retirement,
 	}
 }

@@ -255,7 +255,7 @@ func (d *discovery) failed(permit breaker.Permit, f failure.Failure) {
 			return // the handshake works: the list is tried again before the session counts as lost
 		}
 		g.known.connected = false
-		if !g.breaker.Refused() || f.RetiresAtOnce() || f.RetiresAfterAttempts() || g.known.fault == nil {
+		if g.breaker.Saved().Retirement != Refused || f.RetiresAtOnce() || f.RetiresAfterAttempts() || g.known.fault == nil {
 			g.known.fault = g.known.fault.follow(f)
 		}
 	})

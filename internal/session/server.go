@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session/breaker"
-	"github.com/mooring-dev/mooring/internal/session/pace"
 )
 
 // server is what one key stands for: its breaker, which sessions live below, and what is told of it.
@@ -42,16 +42,28 @@ type guarded struct {
 	calls     map[string]*callSession
 
 	// told is the state that Notify last spoke of, effects what is to be done when the lock is released.
-	told    edge
+	told    Snapshot
 	effects effects
 }
 
 // edits are the changes of the configuration since the last attempt began. The attempt that follows from them begins at
-// turn at the earliest.
+// turn at the earliest: a person who tries this and that is not kept waiting; two programs that change a Secret back and
+// forth are.
 type edits struct {
 	pending bool
-	turns   pace.Turns
 	turn    time.Time
+	rate    backoff.Bucket
+}
+
+func newEdits() edits { return edits{rate: backoff.Bucket{Size: 5, Refill: 5 * time.Second}} }
+
+// add notes a change. The attempt that was planned before it, where that has not begun, finds it too.
+func (e *edits) add(now time.Time) {
+	e.pending = true
+	if !e.turn.After(now) {
+		e.turn = e.rate.Next(now)
+		e.rate.Draw(e.turn)
+	}
 }
 
 // known is what is known of a server.
@@ -90,7 +102,7 @@ func newServer(sup *Supervisor, key Key, config Config) *server {
 	g := &s.guarded
 	g.config = config
 	g.calls = map[string]*callSession{}
-	g.edits.turns = pace.NewTurns()
+	g.edits = newEdits()
 	g.breaker = breaker.New(config.policy(sup.options.Discover), sup.options.Rand)
 	if sup.options.Discover {
 		g.breaker.Restore(time.Now(), config.Restore.breaker())
@@ -98,9 +110,9 @@ func newServer(sup *Supervisor, key Key, config Config) *server {
 		g.known.settled = g.known.restored
 	}
 	if g.known.settled && config.Restore.Failure.Class != "" {
-		g.known.fault = config.Restore.Failure.clone()
+		g.known.fault = &config.Restore.Failure
 	}
-	g.told = g.edge()
+	g.told = g.notable()
 	return s
 }
 
@@ -163,7 +175,7 @@ func (s *server) ensure(config Config) {
 		default:
 			return
 		}
-		g.edits.pending, g.edits.turn = true, g.edits.turns.Take(time.Now())
+		g.edits.add(time.Now())
 		g.nudge()
 	})
 }
@@ -197,13 +209,13 @@ func (g *guarded) answered(permit breaker.Permit) {
 
 // fail ends a permit with a failure and notes what became of the breaker.
 func (s *server) fail(g *guarded, permit breaker.Permit, f failure.Failure, blameless bool) {
-	until, state := g.breaker.QuarantinedUntil(), g.breaker.State()
+	before := g.breaker.Saved()
 	g.breaker.Failed(time.Now(), permit, f, blameless)
 	g.failed(f)
-	switch {
-	case g.breaker.State() == breaker.Retired && state != breaker.Retired:
-		g.tell(Event{Kind: EventRetired, Failure: f, Retirement: g.retirement()})
-	case !g.breaker.QuarantinedUntil().IsZero() && !g.breaker.QuarantinedUntil().Equal(until):
+	switch after := g.breaker.Saved(); {
+	case after.Retirement != "" && before.Retirement == "":
+		g.tell(Event{Kind: EventRetired, Failure: f, Retirement: after.Retirement})
+	case !after.QuarantinedUntil.IsZero() && !after.QuarantinedUntil.Equal(before.QuarantinedUntil):
 		g.tell(Event{Kind: EventQuarantined, Failure: f})
 	}
 }
@@ -291,7 +303,7 @@ func (s *server) apply(transition func(g *guarded)) (changed bool, then effects)
 	defer s.mu.Unlock()
 	g := &s.guarded
 	transition(g)
-	now := g.edge()
+	now := g.notable()
 	changed = now != g.told && !g.shut
 	then = g.effects
 	g.told, g.effects = now, effects{}

@@ -2,9 +2,9 @@ package session
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
@@ -26,22 +26,22 @@ const (
 	Retired     State = "Retired"     // no longer tried, but for a slow probe
 )
 
-// Retirement tells the two kinds apart: what only a change can heal, and what may heal by itself.
-type Retirement string
+// Retirement tells the two kinds apart: what only a change can heal, and what may pass without one.
+type Retirement = breaker.Retirement
 
 // The kinds. The zero value: not retired.
 const (
-	Refused   Retirement = "refused"
-	Exhausted Retirement = "exhausted"
+	Refused   = breaker.Refused
+	Exhausted = breaker.Exhausted
 )
 
-// Fault is a failure and the time at which this kind of failure began.
+// Fault is a failure and the time at which this kind of failure began. It is never changed once it is shown.
 type Fault struct {
 	failure.Failure
 	Since time.Time
 }
 
-// Snapshot is one server's standing at one instant. It is a value: readers may keep it.
+// Snapshot is one server's state at one instant. It is a value: readers may keep it.
 type Snapshot struct {
 	// Connection, Catalog and Reconnect repeat the configuration that this snapshot speaks of.
 	Connection, Catalog, Reconnect string
@@ -49,7 +49,7 @@ type Snapshot struct {
 	// Settled: an attempt has ended under this Catalog hash in this process, or status restored a
 	// quarantine or retirement.
 	Settled bool
-	// Restored: the standing is what status remembered, and no attempt has ended in this process. A quarantine then
+	// Restored: the state is what status remembered, and no attempt has ended in this process. A quarantine then
 	// ends a little later than status has it, so that servers do not all come back at once.
 	Restored bool
 	Info     Info
@@ -79,20 +79,6 @@ type Snapshot struct {
 	NextAttempt time.Time
 }
 
-// edge is what of a snapshot is worth a notification.
-type edge struct {
-	connection, catalog, reconnect, handled string
-	state                                   State
-	settled, doubted, refreshing            bool
-	info                                    Info
-	listingID                               string
-	hasListing                              bool
-	fault, listFault                        Fault
-	strikes                                 int
-	until, retiredAt                        time.Time
-	retirement                              Retirement
-}
-
 func (g *guarded) state() State {
 	switch g.breaker.State() {
 	case breaker.Retired:
@@ -111,13 +97,14 @@ func (g *guarded) state() State {
 }
 
 func (g *guarded) snapshot() Snapshot {
+	saved := g.breaker.Saved()
 	snapshot := Snapshot{
 		Connection: g.config.Connection, Catalog: g.config.Catalog, Reconnect: g.config.Reconnect,
 		State: g.state(), Settled: g.known.settled, Restored: g.known.restored, Info: g.known.info,
-		Listing: g.tools.listing, ListingID: g.tools.listingID, ListedAt: g.tools.listedAt, EmptyUnconfirmed: g.tools.doubted,
-		Fault: g.known.fault.clone(), ListFault: g.tools.fault.clone(),
-		Strikes: g.breaker.Strikes(), QuarantinedUntil: g.breaker.QuarantinedUntil(),
-		RetiredAt: g.breaker.RetiredAt(), Retirement: g.retirement(),
+		Listing: g.tools.listing, ListingID: g.tools.listingID, ListedAt: g.tools.listedAt,
+		EmptyUnconfirmed: g.tools.doubted, Fault: g.known.fault, ListFault: g.tools.fault,
+		Strikes: saved.Strikes, QuarantinedUntil: saved.QuarantinedUntil,
+		RetiredAt: saved.RetiredAt, Retirement: saved.Retirement,
 		HandledReconnect: g.known.handledReconnect, RefreshPending: g.tools.refreshDone < g.tools.refreshAsked,
 	}
 	if next, planned := g.breaker.Next(time.Now()); planned && !g.known.attempting && snapshot.State != Connected {
@@ -126,40 +113,11 @@ func (g *guarded) snapshot() Snapshot {
 	return snapshot
 }
 
-func (g *guarded) retirement() Retirement {
-	switch {
-	case g.breaker.Refused():
-		return Refused
-	case g.breaker.Exhausted():
-		return Exhausted
-	}
-	return ""
-}
-
-func (g *guarded) edge() edge {
-	e := edge{
-		connection: g.config.Connection, catalog: g.config.Catalog, reconnect: g.config.Reconnect,
-		handled: g.known.handledReconnect, state: g.state(),
-		settled: g.known.settled, doubted: g.tools.doubted, refreshing: g.tools.refreshDone < g.tools.refreshAsked,
-		info: g.known.info, listingID: g.tools.listingID, hasListing: g.tools.listing != nil,
-		strikes: g.breaker.Strikes(), until: g.breaker.QuarantinedUntil(),
-		retiredAt: g.breaker.RetiredAt(), retirement: g.retirement(),
-	}
-	if g.known.fault != nil {
-		e.fault = *g.known.fault
-	}
-	if g.tools.fault != nil {
-		e.listFault = *g.tools.fault
-	}
-	return e
-}
-
-func (f *Fault) clone() *Fault {
-	if f == nil {
-		return nil
-	}
-	copied := *f
-	return &copied
+// notable is what of a snapshot is worth a notification.
+func (g *guarded) notable() Snapshot {
+	s := g.snapshot()
+	s.Restored, s.ListedAt, s.NextAttempt = false, time.Time{}, time.Time{}
+	return s
 }
 
 // follow is the fault after f: the one before where it is the same trouble, so that Since is when it began.
@@ -173,18 +131,9 @@ func (f *Fault) follow(next failure.Failure) *Fault {
 // digest names the content of a listing.
 func (l *Listing) digest() string {
 	h := sha256.New()
-	write := func(part []byte) {
-		_ = binary.Write(h, binary.BigEndian, int64(len(part)))
-		_, _ = h.Write(part)
-	}
 	for _, tool := range l.Tools {
-		write(tool)
+		_, _ = fmt.Fprintf(h, "%d:%s", len(tool), tool)
 	}
-	if l.NoTools {
-		write([]byte("no tools"))
-	}
-	if l.Loop {
-		write([]byte("loop"))
-	}
+	_, _ = fmt.Fprint(h, l.NoTools, l.Loop)
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -32,14 +32,24 @@ type Policy struct {
 // shown again and again gets the account locked.
 const RefusedProbe = 30 * time.Minute
 
-// retiredKind is why a breaker is retired; refused is empty of hope without a change, exhausted is not.
-type retiredKind int
+// Retirement tells its two kinds apart: what only a change can heal, and what may pass without one.
+type Retirement string
 
+// The kinds. The zero value: not retired.
 const (
-	notRetired retiredKind = iota
-	refused
-	exhausted
+	Refused   Retirement = "refused"
+	Exhausted Retirement = "exhausted"
 )
+
+// Saved is what is remembered of a breaker from one process to the next.
+type Saved struct {
+	Strikes int
+	// QuarantinedUntil is the end of the cooldown, zero unless Quarantined.
+	QuarantinedUntil time.Time
+	// RetiredAt is when the server was retired, zero when it is not.
+	RetiredAt  time.Time
+	Retirement Retirement
+}
 
 // Breaker is one server's standing in one process. The zero value is not ready; use New.
 type Breaker struct {
@@ -62,7 +72,7 @@ type Breaker struct {
 	// wakes counts the wakes, begun those of them that an attempt began after.
 	wakes, begun int
 
-	kind      retiredKind
+	kind      Retirement
 	retiredAt time.Time
 	// blame is the last strike's, for Pardon.
 	blame blame
@@ -98,25 +108,14 @@ func (b *Breaker) SetPolicy(now time.Time, policy Policy) {
 // State returns where the breaker stands.
 func (b *Breaker) State() State { return b.state }
 
-// Strikes returns the number of quarantines without an answer between.
-func (b *Breaker) Strikes() int { return b.strikes }
-
-// QuarantinedUntil returns the end of the cooldown, zero unless Quarantined.
-func (b *Breaker) QuarantinedUntil() time.Time {
-	if b.state != Quarantined {
-		return time.Time{}
+// Saved returns what is to be remembered: strikes since the last answer, quarantine and retirement.
+func (b *Breaker) Saved() Saved {
+	saved := Saved{Strikes: b.strikes, RetiredAt: b.retiredAt, Retirement: b.kind}
+	if b.state == Quarantined {
+		saved.QuarantinedUntil = b.until
 	}
-	return b.until
+	return saved
 }
-
-// RetiredAt returns when the server was retired, zero when it is not.
-func (b *Breaker) RetiredAt() time.Time { return b.retiredAt }
-
-// Refused and Exhausted tell the two kinds of retirement apart; both are false when not retired.
-func (b *Breaker) Refused() bool { return b.kind == refused }
-
-// Exhausted reports retirement by strikes.
-func (b *Breaker) Exhausted() bool { return b.kind == exhausted }
 
 // Next returns when the next try of a supervisor is due, which may be in the past. It reports false while none is
 // planned: a retired server is never probed, or another's probe is under way and its end is to be waited for.

@@ -56,8 +56,8 @@ func (b *bench) await() time.Duration {
 
 func (b *bench) is(state State, strikes int) {
 	b.t.Helper()
-	if b.State() != state || b.Strikes() != strikes {
-		b.t.Fatalf("state %d with %d strikes, want %d with %d", b.State(), b.Strikes(), state, strikes)
+	if b.State() != state || b.Saved().Strikes != strikes {
+		b.t.Fatalf("state %d with %d strikes, want %d with %d", b.State(), b.Saved().Strikes, state, strikes)
 	}
 }
 
@@ -75,20 +75,20 @@ func TestRoundThenStrikesThenRetired(t *testing.T) {
 	b.is(Closed, 0)
 	b.waits("third try", b.try(down), 1050*time.Millisecond)
 	b.is(Quarantined, 1)
-	if got := b.QuarantinedUntil(); !got.Equal(b.now.Add(30 * time.Second)) {
+	if got := b.Saved().QuarantinedUntil; !got.Equal(b.now.Add(30 * time.Second)) {
 		t.Fatalf("quarantined until %s", got)
 	}
 	b.waits("probe after the first strike", b.try(down), 30*time.Second)
 	b.is(Quarantined, 2)
 	b.waits("probe after the second strike", b.try(down), time.Minute)
 	b.is(Retired, 3)
-	if !b.Exhausted() || b.Refused() || !b.RetiredAt().Equal(b.now) || !b.QuarantinedUntil().IsZero() {
-		t.Fatalf("exhausted %v, refused %v, at %s", b.Exhausted(), b.Refused(), b.RetiredAt())
+	if b.Saved().Retirement != Exhausted || b.Saved().Retirement == Refused || !b.Saved().RetiredAt.Equal(b.now) || !b.Saved().QuarantinedUntil.IsZero() {
+		t.Fatalf("exhausted %v, refused %v, at %s", b.Saved().Retirement == Exhausted, b.Saved().Retirement == Refused, b.Saved().RetiredAt)
 	}
 	retiredAt := b.now
 	b.waits("timed probe of the exhausted", b.try(down), 270*time.Second) // 5 min less half of a fifth
 	b.is(Retired, 3)
-	if !b.RetiredAt().Equal(retiredAt) {
+	if !b.Saved().RetiredAt.Equal(retiredAt) {
 		t.Fatal("retirement was observed twice")
 	}
 }
@@ -152,7 +152,7 @@ func TestRefusals(t *testing.T) {
 		b := newBench(t, policy, least)
 		b.try(denied)
 		b.is(Retired, 0)
-		if !b.Refused() || b.Exhausted() {
+		if b.Saved().Retirement != Refused || b.Saved().Retirement == Exhausted {
 			t.Fatal("not refused")
 		}
 		b.waits("timed probe of the refused", b.try(denied), 30*time.Minute)
@@ -164,7 +164,7 @@ func TestRefusals(t *testing.T) {
 		b.is(Closed, 0)
 		b.try(html)
 		b.is(Retired, 0)
-		if !b.Refused() {
+		if b.Saved().Retirement != Refused {
 			t.Fatal("not refused")
 		}
 	})
@@ -178,7 +178,7 @@ func TestRefusals(t *testing.T) {
 		b.is(Quarantined, 2)
 		b.try(html)
 		b.is(Retired, 2)
-		if !b.Refused() {
+		if b.Saved().Retirement != Refused {
 			t.Fatal("three in a row are not refused")
 		}
 	})
@@ -275,7 +275,7 @@ func TestNoStrike(t *testing.T) {
 		for range 9 {
 			b.try(answer)
 		}
-		if b.Strikes() != 0 || b.State() != Waiting {
+		if b.Saved().Strikes != 0 || b.State() != Waiting {
 			t.Fatalf("state %d", b.State())
 		}
 	})
@@ -329,13 +329,13 @@ func TestWake(t *testing.T) {
 		for range 3 {
 			b.try(down)
 		}
-		until := b.QuarantinedUntil()
+		until := b.Saved().QuarantinedUntil
 		for range 5 {
 			b.now = b.now.Add(time.Second)
 			b.Wake(false)
 			b.waits("woken try", b.try(down), 0)
 			b.is(Quarantined, 1)
-			if !b.QuarantinedUntil().Equal(until) {
+			if !b.Saved().QuarantinedUntil.Equal(until) {
 				t.Fatal("the quarantine has moved")
 			}
 		}
@@ -426,17 +426,17 @@ func TestWake(t *testing.T) {
 		b := newBench(t, policy, least)
 		b.try(denied)
 		b.try(down)
-		if !b.Refused() {
+		if b.Saved().Retirement != Refused {
 			t.Fatal("a timed probe that learns nothing ends a refusal")
 		}
 		b.Wake(false)
 		b.try(down)
-		if !b.Exhausted() || b.State() != Retired {
+		if b.Saved().Retirement != Exhausted || b.State() != Retired {
 			t.Fatal("after a change a transport failure is no refusal")
 		}
 		b.Wake(false)
 		b.try(denied)
-		if !b.Refused() {
+		if b.Saved().Retirement != Refused {
 			t.Fatal("not refused again")
 		}
 	})
@@ -447,7 +447,7 @@ func TestWake(t *testing.T) {
 		b.await()
 		b.Answered(b.Begin())
 		b.is(Closed, 0)
-		if b.Refused() || !b.RetiredAt().IsZero() {
+		if b.Saved().Retirement == Refused || !b.Saved().RetiredAt.IsZero() {
 			t.Fatal("still retired")
 		}
 	})
@@ -629,17 +629,17 @@ func TestRestore(t *testing.T) {
 		b.is(Quarantined, 3)
 	})
 	t.Run("exhausted", func(t *testing.T) {
-		b := restore(t, least, Saved{Strikes: 3, RetiredAt: start.Add(-time.Hour), Exhausted: true})
+		b := restore(t, least, Saved{Strikes: 3, RetiredAt: start.Add(-time.Hour), Retirement: Exhausted})
 		b.is(Retired, 3)
-		if !b.Exhausted() || !b.RetiredAt().Equal(start.Add(-time.Hour)) {
+		if b.Saved().Retirement != Exhausted || !b.Saved().RetiredAt.Equal(start.Add(-time.Hour)) {
 			t.Fatal("kind or time is lost")
 		}
 		b.waits("probe", b.await(), 5*time.Minute)
 	})
 	t.Run("refused, without a time", func(t *testing.T) {
-		b := restore(t, least, Saved{Refused: true})
+		b := restore(t, least, Saved{Retirement: Refused})
 		b.is(Retired, 0)
-		if !b.Refused() || !b.RetiredAt().Equal(start) {
+		if b.Saved().Retirement != Refused || !b.Saved().RetiredAt.Equal(start) {
 			t.Fatal("kind or time is lost")
 		}
 		b.waits("probe", b.await(), 30*time.Minute)
@@ -657,7 +657,7 @@ func TestPardon(t *testing.T) {
 		for range 3 {
 			b.try(down)
 		}
-		until := b.QuarantinedUntil()
+		until := b.Saved().QuarantinedUntil
 		if !b.Pardon(b.now.Add(30 * time.Second)) {
 			t.Fatal("not pardoned")
 		}
@@ -679,7 +679,7 @@ func TestPardon(t *testing.T) {
 			t.Fatal("not pardoned")
 		}
 		b.is(Waiting, 2)
-		if b.Exhausted() || !b.RetiredAt().IsZero() {
+		if b.Saved().Retirement == Exhausted || !b.Saved().RetiredAt.IsZero() {
 			t.Fatal("still retired")
 		}
 		b.waits("next try", b.await(), 30*time.Second)
@@ -713,9 +713,9 @@ func TestRestoreOfWhatCannotBe(t *testing.T) {
 	b.Restore(start, Saved{Strikes: -1 << 31, QuarantinedUntil: start.Add(time.Second)})
 	b.is(Quarantined, 0)
 	b = newBench(t, policy, middle)
-	b.Restore(start, Saved{Strikes: 1 << 30, Exhausted: true, RetiredAt: start.AddDate(7000, 0, 0)})
+	b.Restore(start, Saved{Strikes: 1 << 30, Retirement: Exhausted, RetiredAt: start.AddDate(7000, 0, 0)})
 	b.is(Retired, policy.Strikes)
-	if !b.RetiredAt().Equal(start) {
-		t.Fatalf("retired at %s", b.RetiredAt())
+	if !b.Saved().RetiredAt.Equal(start) {
+		t.Fatalf("retired at %s", b.Saved().RetiredAt)
 	}
 }

@@ -56,7 +56,7 @@ func (b *Breaker) Failed(now time.Time, p Permit, f failure.Failure, blameless b
 // refuse gives the server up, or holds for one cooldown where that is for another process to decide.
 func (b *Breaker) refuse(now time.Time) {
 	if b.policy.Retires {
-		b.retire(now, refused)
+		b.retire(now, Refused)
 		return
 	}
 	b.open(Waiting, now.Add(b.rand.Cooldown(b.policy.Cooldown, 1)))
@@ -122,7 +122,7 @@ func (b *Breaker) strike(now time.Time, f failure.Failure) {
 		b.strikes++
 	}
 	if b.strikes >= b.policy.Strikes && b.policy.Retires {
-		b.retire(now, exhausted)
+		b.retire(now, Exhausted)
 		return
 	}
 	b.open(Quarantined, now.Add(b.atLeastTold(b.rand.Cooldown(b.policy.Cooldown, b.strikes), f)))
@@ -159,6 +159,6 @@ func (b *Breaker) close() {
 	}
 	b.failed, b.refusals = 0, 0
 	b.until = time.Time{}
-	b.kind, b.retiredAt = notRetired, time.Time{}
+	b.kind, b.retiredAt = "", time.Time{}
 	b.granted, b.probing = false, false
 }

@@ -10,26 +10,15 @@ import (
 // pardonable is how long after a strike it may turn out that the fault was ours.
 const pardonable = 30 * time.Second
 
-// Saved is what another process remembers of a breaker.
-type Saved struct {
-	Strikes            int
-	QuarantinedUntil   time.Time
-	RetiredAt          time.Time
-	Refused, Exhausted bool
-}
-
-// Restore takes over a standing, before any other use. A quarantine ends no earlier than it was to, and within the
+// Restore takes over what was remembered, before any other use. A quarantine ends no earlier than it was to, and within the
 // spread of its cooldown after that, so that servers that were quarantined together do not come back together. What is
-// remembered may have been edited: it leads to no standing that a breaker could not reach by itself.
+// remembered may have been edited: it leads to no state that a breaker could not reach.
 func (b *Breaker) Restore(now time.Time, s Saved) {
 	b.strikes = max(0, min(s.Strikes, b.policy.Strikes))
 	switch {
-	case s.Refused, s.Exhausted:
+	case s.Retirement == Refused, s.Retirement == Exhausted:
 		b.failed, b.refusals = b.policy.Attempts, b.policy.Attempts
-		b.state, b.kind, b.retiredAt = Retired, exhausted, s.RetiredAt
-		if s.Refused {
-			b.kind = refused
-		}
+		b.state, b.kind, b.retiredAt = Retired, s.Retirement, s.RetiredAt
 		if b.retiredAt.IsZero() || b.retiredAt.After(now) {
 			b.retiredAt = now
 		}
@@ -56,7 +45,7 @@ func (b *Breaker) Pardon(now time.Time) bool {
 	if !b.blame.suspect || now.Sub(b.blame.at) > pardonable {
 		return false
 	}
-	if b.state != Quarantined && b.kind != exhausted {
+	if b.state != Quarantined && b.kind != Exhausted {
 		return false
 	}
 	b.blame = blame{}
@@ -65,13 +54,13 @@ func (b *Breaker) Pardon(now time.Time) bool {
 	if b.state == Retired {
 		until = now.Add(b.rand.Around(b.policy.Cooldown))
 	}
-	b.kind, b.retiredAt = notRetired, time.Time{}
+	b.kind, b.retiredAt = "", time.Time{}
 	b.waits = 1
 	b.open(Waiting, until)
 	return true
 }
 
-func (b *Breaker) retire(now time.Time, kind retiredKind) {
+func (b *Breaker) retire(now time.Time, kind Retirement) {
 	b.kind, b.retiredAt = kind, now
 	b.open(Retired, time.Time{})
 	b.until = b.nextProbe(now)
@@ -82,9 +71,9 @@ func (b *Breaker) retire(now time.Time, kind retiredKind) {
 func (b *Breaker) stayRetired(now time.Time, p Permit, f failure.Failure, isRefusal bool) {
 	switch {
 	case isRefusal:
-		b.kind = refused
+		b.kind = Refused
 	case p.Woken:
-		b.kind = exhausted
+		b.kind = Exhausted
 	}
 	b.until = b.nextProbe(now)
 	if told := now.Add(f.RetryAfter); f.RetryAfterGiven && !b.until.IsZero() {
@@ -97,7 +86,7 @@ func (b *Breaker) nextProbe(now time.Time) time.Time {
 	switch {
 	case b.policy.ProbeInterval < 0:
 		return time.Time{}
-	case b.kind == refused:
+	case b.kind == Refused:
 		return now.Add(b.rand.Told(max(b.policy.ProbeInterval, RefusedProbe)))
 	}
 	return now.Add(b.rand.Within(b.policy.ProbeInterval))

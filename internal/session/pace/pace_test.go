@@ -206,25 +206,3 @@ func TestThreeUnansweredInARow(t *testing.T) {
 		t.Fatal("not given up after three")
 	}
 }
-
-func TestTurns(t *testing.T) {
-	turns := NewTurns()
-	now := start
-	for range 5 {
-		if got := turns.Take(now); !got.Equal(now) {
-			t.Fatalf("one of the first five waits until %s", got)
-		}
-	}
-	for _, later := range []time.Duration{0, time.Second, 4999 * time.Millisecond} {
-		if got := turns.Take(now.Add(later)); !got.Equal(now.Add(5 * time.Second)) {
-			t.Fatalf("after %s: %s", later, got)
-		}
-	}
-	if got := turns.Take(now.Add(6 * time.Second)); !got.Equal(now.Add(10 * time.Second)) {
-		t.Fatalf("the next one comes at %s", got)
-	}
-	now = now.Add(time.Minute)
-	if got := turns.Take(now); !got.Equal(now) {
-		t.Fatalf("after a quiet minute: %s", got)
-	}
-}

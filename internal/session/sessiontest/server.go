@@ -96,6 +96,15 @@ func (s *Server) Dial(ctx context.Context, watch session.Observer) (session.Conn
 	return conn, nil
 }
 
+// count counts a request and returns its number and the script.
+func (s *Server) count(kind func(*Counts) *int) (n int, script Script) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counter := kind(&s.counts)
+	*counter++
+	return *counter, s.script
+}
+
 // Conn is one connection to a Server. Through its Observer a test lets it be heard between requests.
 type Conn struct {
 	Observer session.Observer
@@ -110,41 +119,29 @@ func (c *Conn) Info() session.Info { return c.info }
 
 // List implements session.Conn.
 func (c *Conn) List(ctx context.Context) (*session.Listing, error) {
-	s := c.server
-	s.mu.Lock()
-	s.counts.Lists++
-	n, list := s.counts.Lists, s.script.List
-	s.mu.Unlock()
-	if list == nil {
+	n, script := c.server.count(func(counts *Counts) *int { return &counts.Lists })
+	if script.List == nil {
 		return Tools("echo"), nil
 	}
-	return list(ctx, n)
+	return script.List(ctx, n)
 }
 
 // Call implements session.Conn.
 func (c *Conn) Call(ctx context.Context, call session.Call) (session.Answer, error) {
-	s := c.server
-	s.mu.Lock()
-	s.counts.Calls++
-	n, answer := s.counts.Calls, s.script.Call
-	s.mu.Unlock()
-	if answer == nil {
+	n, script := c.server.count(func(counts *Counts) *int { return &counts.Calls })
+	if script.Call == nil {
 		return session.Answer{Result: json.RawMessage(`{}`)}, nil
 	}
-	return answer(ctx, n, call)
+	return script.Call(ctx, n, call)
 }
 
 // Probe implements session.Conn.
 func (c *Conn) Probe(ctx context.Context) error {
-	s := c.server
-	s.mu.Lock()
-	s.counts.Probes++
-	n, probe := s.counts.Probes, s.script.Probe
-	s.mu.Unlock()
-	if probe == nil {
+	n, script := c.server.count(func(counts *Counts) *int { return &counts.Probes })
+	if script.Probe == nil {
 		return nil
 	}
-	return probe(ctx, n)
+	return script.Probe(ctx, n)
 }
 
 // Close implements session.Conn.
