@@ -19,8 +19,8 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession"
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/refs"
@@ -36,7 +36,7 @@ type Dependencies struct {
 	// References follows Secrets and ConfigMaps; it wakes Servers.
 	References *refs.Tracker
 	// Dial makes a dialer for an endpoint; it does no I/O.
-	Dial func(endpoint.Config) (session.Dialer, error)
+	Dial func(connect.Config) (session.Dialer, error)
 	// Eras is what is known of the protocol eras that servers speak.
 	Eras mcpserver.Eras
 	// CheckHost tells why a host[:port] is never dialled for an object of the namespace.
@@ -125,8 +125,8 @@ func (d *Dependencies) setupSessions(m ctrl.Manager, offers *shelf.Shelf) error 
 		Wakes:      &agentsession.Wakes{},
 		Sessions:   d.Sessions,
 		Shelf:      offers,
-		ConfigHash: endpoint.Hash,
-		Target:     endpoint.Target,
+		ConfigHash: connect.Hash,
+		Target:     connect.Target,
 		Watches: func(namespace string) bool {
 			return len(d.Namespaces) == 0 || slices.Contains(d.Namespaces, namespace)
 		},

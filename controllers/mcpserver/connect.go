@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -45,12 +45,12 @@ func (r *Reconciler) tellConnected(s *scope) {
 	const condition = v1alpha1.ConditionConnected
 	switch {
 	case s.snapshot.State == session.Connected:
-		s.say.True(condition, v1alpha1.ReasonConnected, "connected to "+endpoint.Target(&s.server.Spec))
+		s.say.True(condition, v1alpha1.ReasonConnected, "connected to "+connect.Target(&s.server.Spec))
 	case s.snapshot.Fault != nil && s.snapshot.State != session.Connecting:
 		s.say.False(condition, string(s.snapshot.Fault.Reason), s.faultMessage(s.snapshot.Fault))
 	case s.toldOfSession() && meta.FindStatusCondition(s.server.Status.Conditions, condition) != nil:
 	default:
-		s.say.Unknown(condition, v1alpha1.ReasonConnecting, "connecting to "+endpoint.Target(&s.server.Spec))
+		s.say.Unknown(condition, v1alpha1.ReasonConnecting, "connecting to "+connect.Target(&s.server.Spec))
 	}
 	tellQuarantined(s)
 	tellRetired(s)
@@ -94,7 +94,7 @@ func (s *scope) faultMessage(fault *session.Fault) string {
 		former.Reason == string(fault.Reason) {
 		return former.Message
 	}
-	return failure.Message(fault.Failure, endpoint.Target(&s.server.Spec))
+	return failure.Message(fault.Failure, connect.Target(&s.server.Spec))
 }
 
 // reconnectCommand is what a person runs who has mended something that Mooring does not see.
@@ -115,7 +115,7 @@ func sessionConfig(s *scope) session.Config {
 		Reconnect:       s.server.Annotations[v1alpha1.AnnotationReconnect],
 		Address:         s.endpoint.Address(),
 		Restore:         restored(s),
-		Timeouts:        endpoint.Timeouts(spec),
+		Timeouts:        connect.Timeouts(spec),
 		Recovery:        recovery(spec),
 		Calls:           session.Calls{MaxConcurrent: spec.MaxConcurrent(), IdleTimeout: spec.IdleTimeout()},
 		HealthInterval:  spec.HealthInterval(),

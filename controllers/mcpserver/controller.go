@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/configmap"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/refs"
@@ -51,7 +51,7 @@ type Sessions interface {
 type References interface {
 	// Track declares all references of an owner; none forgets it.
 	Track(owner types.NamespacedName, references []refs.Ref)
-	endpoint.Values
+	connect.Values
 }
 
 // Reconciler keeps one MCPServer's session, status and catalog.
@@ -64,7 +64,7 @@ type Reconciler struct {
 	Sessions   Sessions
 	References References
 	// Dial makes a dialer for an endpoint; it does no I/O.
-	Dial func(endpoint.Config) (session.Dialer, error)
+	Dial func(connect.Config) (session.Dialer, error)
 	Eras Eras
 	// CheckHost tells why a host[:port] in a URL is never dialled for an object of the namespace; nil when that is
 	// only known once the name is resolved.

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -298,7 +298,7 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		w.settle(with(connected("echo"), func(s *session.Snapshot) {
 			s.ListFault = fault(failure.Server, failure.List, failure.ServerError)
 		}))
-		w.eras.Confirm(string(testKey)+"/"+endpoint.Hash(&declared().Obj().Spec), "modern") // so that it is not read for that
+		w.eras.Confirm(string(testKey)+"/"+connect.Hash(&declared().Obj().Spec), "modern") // so that it is not read for that
 		w.reconciler.Client = unreadable{w.reconciler.Client}
 		w.fails()
 		w.Expect(standing(w.get())).To(HaveKeyWithValue("Ready", "True Ready"), "it was there when it was looked at last")

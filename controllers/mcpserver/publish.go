@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/configmap"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -37,7 +37,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 
 // tellStored sets CatalogPublished from what became of the ConfigMap.
 func (s *scope) tellStored(stored *storedCatalog, err error) error {
-	var refused *endpoint.Refusal
+	var refused *connect.Refusal
 	s.judged = !errors.Is(err, configmap.ErrSuperseded)
 	s.halfway = err != nil && !errors.As(err, &refused)
 	switch {
@@ -63,7 +63,7 @@ func (s *scope) tellStored(stored *storedCatalog, err error) error {
 func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog) error {
 	if stored.foreign {
 		s.requeue.RequeueAfter = configmap.RetryInterval // what is not ours is not watched
-		return &endpoint.Refusal{Reason: v1alpha1.ReasonNameConflict, Final: true, Message: fmt.Sprintf(
+		return &connect.Refusal{Reason: v1alpha1.ReasonNameConflict, Final: true, Message: fmt.Sprintf(
 			"ConfigMap %q exists and does not belong to this MCPServer; rename one of them, or delete the ConfigMap",
 			stored.name)}
 	}
@@ -126,7 +126,7 @@ func (r *Reconciler) keep(
 ) (encoding string, err error) {
 	encoded, err := document.Encode()
 	if errors.Is(err, catalog.ErrTooLarge) {
-		return "", &endpoint.Refusal{Reason: v1alpha1.ReasonCatalogTooLarge, Message: "the server's tools do not fit into " +
+		return "", &connect.Refusal{Reason: v1alpha1.ReasonCatalogTooLarge, Message: "the server's tools do not fit into " +
 			"a ConfigMap (900 KiB compressed); have the server offer fewer or smaller tools"}
 	}
 	if err != nil {

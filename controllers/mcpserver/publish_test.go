@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/configmap"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/session/sessiontest"
@@ -310,7 +310,7 @@ func TestLostLabelIsPutBack(t *testing.T) {
 func catalogOf(owner metav1.OwnerReference, tools ...string) *corev1.ConfigMap {
 	document := catalog.ServerDocument{
 		Server:     catalog.Ref{Namespace: testNamespace, Name: "fs"},
-		ConfigHash: endpoint.Hash(&declared().Obj().Spec),
+		ConfigHash: connect.Hash(&declared().Obj().Spec),
 		Catalog:    catalog.Parse(sessiontest.Tools(tools...).Tools),
 	}
 	encoded, _ := document.Encode() // small: cannot fail
@@ -422,7 +422,7 @@ func TestEraStandsBesideTheCatalog(t *testing.T) {
 	published := func(t *testing.T) (w *world, key string) {
 		w = newWorld(t, declared().Obj())
 		w.pass()
-		key = string(testKey) + "/" + endpoint.Hash(&declared().Obj().Spec)
+		key = string(testKey) + "/" + connect.Hash(&declared().Obj().Spec)
 		w.eras.Confirm(key, "modern")
 		w.sessions.Set(testKey, connected("echo"))
 		w.pass()

@@ -8,9 +8,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/conditions"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -25,11 +25,11 @@ type scope struct {
 	hash           string // the config hash
 
 	// resolve sets these.
-	endpoint *endpoint.Config // nil when the server is disabled or not accepted
-	dialer   session.Dialer   // to the endpoint
+	endpoint *connect.Config // nil when the server is disabled or not accepted
+	dialer   session.Dialer  // to the endpoint
 	filter   catalog.Filter
-	refused  *endpoint.Refusal // why the declaration is not accepted
-	stall    *endpoint.Refusal // why waiting will not help; connect and publish set it too
+	refused  *connect.Refusal // why the declaration is not accepted
+	stall    *connect.Refusal // why waiting will not help; connect and publish set it too
 
 	// connect sets these.
 	snapshot session.Snapshot
@@ -47,14 +47,14 @@ type scope struct {
 func newScope(name types.NamespacedName, server *v1alpha1.MCPServer) *scope {
 	s := &scope{name: name, key: session.Key(server.UID), server: server.DeepCopy(), before: server}
 	s.say = conditions.For(s.server, &s.server.Status.Conditions)
-	s.hash = endpoint.Hash(&server.Spec)
+	s.hash = connect.Hash(&server.Spec)
 	return s
 }
 
 // stallFor notes why waiting will not help. The first cause is the one that is told.
 func (s *scope) stallFor(reason, message string) {
 	if s.stall == nil {
-		s.stall = &endpoint.Refusal{Reason: reason, Message: message, Final: true}
+		s.stall = &connect.Refusal{Reason: reason, Message: message, Final: true}
 	}
 }
 

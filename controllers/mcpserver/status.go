@@ -13,9 +13,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/conditions"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -23,7 +23,7 @@ import (
 // snapshot.
 func summarise(s *scope) {
 	s.server.Status.ObservedGeneration = s.server.Generation
-	s.server.Status.Transport = endpoint.Transport(&s.server.Spec)
+	s.server.Status.Transport = connect.Transport(&s.server.Spec)
 	s.server.Status.Session = sessionStatus(s)
 	s.server.Status.Server = serverStatus(s)
 	acknowledgeReconnect(s)

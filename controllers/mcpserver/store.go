@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/configmap"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -114,13 +114,13 @@ func (s *scope) outstanding(seen *seenCatalog) error {
 	if seen.refused == nil {
 		return nil
 	}
-	return &endpoint.Refusal{Reason: v1alpha1.ReasonPublishFailed, Message: seen.refused.Error()}
+	return &connect.Refusal{Reason: v1alpha1.ReasonPublishFailed, Message: seen.refused.Error()}
 }
 
 // refuse is what a person must mend, and has it tried again.
-func (s *scope) refuse(refused *configmap.RefusedError) *endpoint.Refusal {
+func (s *scope) refuse(refused *configmap.RefusedError) *connect.Refusal {
 	s.requeue.RequeueAfter = time.Until(refused.Until)
-	return &endpoint.Refusal{Reason: v1alpha1.ReasonPublishFailed, Message: refused.Error()}
+	return &connect.Refusal{Reason: v1alpha1.ReasonPublishFailed, Message: refused.Error()}
 }
 
 // content is the ConfigMap as it is to stand, an unknown era being "".

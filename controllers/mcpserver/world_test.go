@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/refs"
@@ -84,7 +84,7 @@ func (w *world) start() {
 	w.reconciler = &Reconciler{
 		Client: interceptor.NewClient(w.api, w.cached()), Live: w.api,
 		Keys: &Keys{}, Sessions: w.sessions, References: w.references,
-		Dial: func(endpoint.Config) (session.Dialer, error) {
+		Dial: func(connect.Config) (session.Dialer, error) {
 			w.dials++
 			return sessiontest.NewServer(sessiontest.Script{}), nil
 		},

@@ -15,7 +15,7 @@ import (
 
 	"github.com/mooring-dev/mooring/controllers"
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/oauth"
@@ -99,7 +99,7 @@ func (d *dialers) check(namespace, host string) error {
 	return d.policy.ForNamespace(namespace).CheckLiteral(host)
 }
 
-func (d *dialers) dial(resolved endpoint.Config) (session.Dialer, error) {
+func (d *dialers) dial(resolved connect.Config) (session.Dialer, error) {
 	config := upstream.Config{
 		URL:             resolved.URL,
 		Protocol:        upstream.Protocol(resolved.Protocol),
@@ -136,7 +136,7 @@ func (d *dialers) dial(resolved endpoint.Config) (session.Dialer, error) {
 }
 
 // source gets the access tokens of a server, from the same memory at each pass of its reconciler.
-func (d *dialers) source(resolved *endpoint.Config, userAgent string) (*oauth.Source, error) {
+func (d *dialers) source(resolved *connect.Config, userAgent string) (*oauth.Source, error) {
 	grant := resolved.OAuth
 	return d.tokens.For(oauth.Config{
 		Namespace:    resolved.Namespace,

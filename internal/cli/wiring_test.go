@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/secret"
@@ -130,11 +130,11 @@ func TestDialersUseAllOfAnEndpoint(t *testing.T) {
 	certificate, key, err := server.ClientPair()
 	g.Expect(err).NotTo(HaveOccurred())
 	d := dialersFor(t, &Settings{AllowLoopback: true})
-	dialer, err := d.dial(endpoint.Config{
+	dialer, err := d.dial(connect.Config{
 		Namespace: "agents", URL: secret.New(server.URL() + "?tenant=acme"), Target: server.URL(), Protocol: "Auto",
 		EraKey: "uid/hash", Bearer: secret.New("token-1"), CABundle: string(server.CAPEM()), ServerName: "localhost",
 		ClientCertificate: secret.New(string(certificate)), ClientKey: secret.New(string(key)),
-		Headers:         []endpoint.Header{{Name: "X-Org", Value: secret.New("acme")}},
+		Headers:         []connect.Header{{Name: "X-Org", Value: secret.New("acme")}},
 		ProtocolVersion: "2025-06-18", Timeouts: session.Timeouts{Connect: 10 * time.Second},
 	})
 	g.Expect(err).NotTo(HaveOccurred())
@@ -158,7 +158,7 @@ func TestDialersKeepToThePolicy(t *testing.T) {
 	g.Expect(d.check("agents", "mcp.example.com")).To(Succeed())
 	g.Expect(d.check("agents", "mcp.agents.svc")).To(Succeed())
 	g.Expect(d.check("agents", "mcp.other.svc")).NotTo(Succeed())
-	dialer, err := d.dial(endpoint.Config{Namespace: "agents", URL: secret.New(server.URL()), Protocol: "Auto"})
+	dialer, err := d.dial(connect.Config{Namespace: "agents", URL: secret.New(server.URL()), Protocol: "Auto"})
 	g.Expect(err).NotTo(HaveOccurred())
 	_, err = dialer.Dial(t.Context(), deaf{})
 	g.Expect(failure.Classify(err).Reason).To(Equal(failure.AddressNotAllowed))
@@ -168,7 +168,7 @@ func TestDialersKeepToThePolicy(t *testing.T) {
 // A pair that is none was refused before; should it come here, its text is not told.
 func TestDialersDoNotQuoteKeys(t *testing.T) {
 	const key = "-----BEGIN PRIVATE KEY-----\nCANARY\n-----END PRIVATE KEY-----\n"
-	_, err := dialersFor(t, &Settings{}).dial(endpoint.Config{
+	_, err := dialersFor(t, &Settings{}).dial(connect.Config{
 		Target: "https://mcp.example.com/mcp", ClientCertificate: secret.New(key), ClientKey: secret.New(key),
 	})
 	NewWithT(t).Expect(err).To(MatchError("client certificate of https://mcp.example.com/mcp is not a pair"))

@@ -25,13 +25,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/cli/agents"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/test/builder"
 )
 
@@ -123,7 +123,7 @@ func server(t *testing.T, document catalog.ServerDocument) []client.Object {
 	t.Helper()
 	object := builder.MCPServer("github").Namespace("agents").URL("https://mcp.example.com/mcp").Obj()
 	document.Server = catalog.Ref{Namespace: "agents", Name: "github"}
-	document.ConfigHash = endpoint.Hash(&object.Spec)
+	document.ConfigHash = connect.Hash(&object.Spec)
 	encoded, err := document.Encode()
 	object.Status.Catalog = &v1alpha1.CatalogStatus{ConfigMap: "github-mcp-tools"}
 	return []client.Object{object, configMap(t, "github-mcp-tools", encoded, err)}

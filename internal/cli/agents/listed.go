@@ -7,8 +7,8 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
 	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/connect"
 )
 
 // listed is what a server listed last, and what of it is offered.
@@ -38,7 +38,7 @@ func (p place) listing(server *v1alpha1.MCPServer) (*listed, error) {
 	switch {
 	case server.Spec.Disabled:
 		out.none = disabled
-	case document.ConfigHash != endpoint.Hash(&server.Spec):
+	case document.ConfigHash != connect.Hash(&server.Spec):
 		out.none = former
 	}
 	var found *catalog.Baseline

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/controllers/mcpserver/endpoint"
+	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/refs"
 )
 
@@ -25,7 +25,7 @@ type absentee struct {
 
 // missing finds what a message says is missing among what the server refers to; nil when it says so of none.
 func missing(server *v1alpha1.MCPServer, message string) *absentee {
-	references := endpoint.References(server.Namespace, &server.Spec)
+	references := connect.References(server.Namespace, &server.Spec)
 	for _, ref := range references {
 		found := &absentee{kind: ref.Kind, namespace: ref.Namespace, name: ref.Name}
 		gone := refs.NotFoundError{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
