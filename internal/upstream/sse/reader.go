@@ -131,28 +131,43 @@ func split(line []byte) (string, []byte) {
 func (r *Reader) line() ([]byte, error) {
 	var line []byte
 	for {
-		b, err := r.in.ReadByte()
+		piece, end, err := r.piece(r.limit - r.size + 1)
 		if err != nil {
 			return nil, err
 		}
-		switch end, rest := r.mark(b); {
-		case rest:
-			continue
-		case end:
+		line = append(line, piece...)
+		r.size += len(piece)
+		if over := r.size - r.limit; over > 0 {
+			return r.withoutMark(line[:len(line)-over]), ErrTooLarge
+		}
+		if end {
 			return r.withoutMark(line), nil
 		}
-		if r.size++; r.size > r.limit {
-			return r.withoutMark(line), ErrTooLarge
-		}
-		line = append(line, b)
 	}
 }
 
-// mark tells whether a byte ends a line, or is the rest of an end that was told.
-func (r *Reader) mark(b byte) (end, rest bool) {
-	rest = r.skipLF && b == '\n'
-	r.skipLF = b == '\r'
-	return !rest && (b == '\n' || b == '\r'), rest
+// piece returns what one read gives of a line, at most n bytes, and whether the line ends behind it. It is valid until
+// the next read.
+func (r *Reader) piece(n int) (piece []byte, end bool, err error) {
+	if _, err = r.in.Peek(1); err != nil {
+		return nil, false, err
+	}
+	piece, _ = r.in.Peek(min(n, r.in.Buffered()))
+	if r.skipLF && piece[0] == '\n' {
+		r.skipLF = false
+		_, _ = r.in.Discard(1)
+		return nil, false, nil
+	}
+	r.skipLF = false
+	used := len(piece)
+	if at := bytes.IndexByte(piece, '\n'); at >= 0 {
+		piece, end, used = piece[:at], true, at+1
+	}
+	if at := bytes.IndexByte(piece, '\r'); at >= 0 { // its LF, if it has one, may not have come yet
+		piece, end, used, r.skipLF = piece[:at], true, at+1, true
+	}
+	_, _ = r.in.Discard(used)
+	return piece, end, nil
 }
 
 // maxExcess is how many limits of an event that is too large are read in search of its end.
@@ -161,20 +176,19 @@ const maxExcess = 4
 // finish reads an event that is too large to its end, keeping nothing.
 func (r *Reader) finish() error {
 	blank := false
-	for n := 0; r.over; n++ {
+	for n := 0; r.over; {
 		if n >= maxExcess*r.limit {
 			return ErrTooLarge
 		}
-		b, err := r.in.ReadByte()
+		piece, end, err := r.piece(maxExcess*r.limit - n)
 		if err != nil {
 			return err
 		}
-		switch end, rest := r.mark(b); {
-		case rest:
-		case end:
+		n += len(piece)
+		blank = blank && len(piece) == 0
+		if end {
+			n++
 			r.over, blank = !blank, true
-		default:
-			blank = false
 		}
 	}
 	return nil
