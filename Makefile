@@ -148,13 +148,20 @@ fmt: $(GOLANGCI_LINT) ## Format, import groups included.
 
 ##@ Test
 
+# Lint runs vet. What repeats much or waits long on purpose does so in `make soak` only (test/pace).
+TEST_FLAGS = $(GOMODFLAGS) -vet=off -count=1
+
 .PHONY: test
 test: controlplane node-assets ## Run all tests, with the race detector where a C compiler is.
-	@CGO_ENABLED=0 $(GO) test -C hack/controlplane $(GOMODFLAGS) -count=1 ./...
-	@CGO_ENABLED=0 $(GO) test -C hack/tools $(GOMODFLAGS) -count=1 ./argocd
-	@$(TEST_ENV) CGO_ENABLED=0 $(GO) test -C hack/tools $(GOMODFLAGS) -count=1 ./chart
+	@CGO_ENABLED=0 $(GO) test -C hack/controlplane $(TEST_FLAGS) ./...
+	@$(TEST_ENV) CGO_ENABLED=0 $(GO) test -C hack/tools $(TEST_FLAGS) ./argocd ./chart
 	@if $(HAVE_CC); then race=-race cgo=1; else race= cgo=0; echo "test: no C compiler, so without the race detector"; fi; \
-	  set -x; $(TEST_ENV) CGO_ENABLED=$$cgo $(GO) test $(GOMODFLAGS) $$race -count=1 -timeout 20m $(GOPACKAGES)
+	  set -x; $(TEST_ENV) CGO_ENABLED=$$cgo $(GO) test $(TEST_FLAGS) $$race -timeout 20m $(GOPACKAGES)
+
+.PHONY: soak
+soak: controlplane ## Run the tests that repeat much or wait long, in full (about 6 minutes).
+	$(TEST_ENV) MOORING_SOAK=1 CGO_ENABLED=0 $(GO) test $(TEST_FLAGS) -timeout 20m \
+	  -run 'TestProperty|TestFleetOfAgents|IdleFleet' ./controllers/... ./test/integration
 
 # Packages of floors 0 to 2, without test support; what one's tests reach in another counts.
 COVERED = $(shell $(GO) list ./internal/... | grep -vE '/internal/(cli|connect|gateway)(/|$$)|test$$')

@@ -29,14 +29,14 @@ import (
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
-	"github.com/mooring-dev/mooring/test/histories"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // Whatever people, servers, the API server and the manager do, in whichever order: nothing is offered that a
 // declaration forbids, what others own is not touched, and after a while everything is offered that may be, status
 // says so, and nothing is written any more, a restart of the manager included.
 func TestPropertyAnyHistoryComesToRest(t *testing.T) {
-	first, last := histories.Seeds(t, 30, 150)
+	first, last := pace.Seeds(t, 30, 150)
 	for seed := first; seed <= last; seed++ {
 		inBubble(t, fmt.Sprint(seed), func(t *testing.T) {
 			h := newHistory(t, seed)
@@ -225,7 +225,7 @@ func (h *history) happen() {
 // tellFailure prints how a history that went wrong can be lived through again.
 func (h *history) tellFailure() {
 	if h.t.Failed() {
-		h.t.Logf("%s=%d go test ./controllers/agentsession -run '%s'\n%s", histories.Variable, h.seed,
+		h.t.Logf("%s=%d go test ./controllers/agentsession -run '%s'\n%s", pace.Variable, h.seed,
 			"TestPropertyAnyHistoryComesToRest", strings.Join(h.script, "\n"))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 func named(namespace, name string) types.NamespacedName {
@@ -38,27 +39,30 @@ func TestWakesFollowers(t *testing.T) {
 	queue := priorityqueue.New[reconcile.Request]("followers")
 	t.Cleanup(queue.ShutDown)
 	g.Expect(w.Feed.Start(t.Context(), queue)).To(Succeed())
-	woken := func() []string {
+	woken := func(wanted ...string) {
+		t.Helper()
 		var out []reconcile.Request
-		for queue.Len() > 0 {
-			request, _ := queue.Get()
-			queue.Done(request)
-			out = append(out, request)
-		}
-		return of(out)
+		g.Eventually(func() []string {
+			for queue.Len() > 0 {
+				request, _ := queue.Get()
+				queue.Done(request)
+				out = append(out, request)
+			}
+			return of(out)
+		}).WithTimeout(pace.Patience).Should(Equal(wanted))
 	}
 	w.Notify("x")
-	g.Expect(woken()).To(BeEmpty())
+	g.Expect(queue.Len()).To(BeZero())
 	w.follow(named("n", "a"), following{keys: []session.Key{"x", "y"}, names: []types.NamespacedName{named("n", "s")}})
 	w.follow(named("n", "b"), following{keys: []session.Key{"x"}})
 	w.Notify("x")
-	g.Eventually(woken).Should(Equal([]string{"n/a", "n/b"}))
+	woken("n/a", "n/b")
 	w.Notify("y")
-	g.Eventually(woken).Should(Equal([]string{"n/a"}))
+	woken("n/a")
 	g.Expect(w.named(named("n", "s")).UnsortedList()).To(Equal([]types.NamespacedName{named("n", "a")}))
 	w.follow(named("n", "a"), following{keys: []session.Key{"y"}})
 	w.Notify("x")
-	g.Eventually(woken).Should(Equal([]string{"n/b"}))
+	woken("n/b")
 	g.Expect(w.named(named("n", "s"))).To(BeEmpty())
 	w.unfollow(named("n", "b"))
 	w.unfollow(named("n", "a"))

@@ -29,14 +29,14 @@ import (
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/builder"
-	"github.com/mooring-dev/mooring/test/histories"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // Whatever people, the server, the API server and the manager do, in whichever order: nothing is offered that the
 // filter denies, that nobody approved where somebody must, or that was listed at another address; what others own is
 // not touched; and after a while status says what is offered, and nothing is written any more, a restart included.
 func TestPropertyAnyHistoryComesToRest(t *testing.T) {
-	first, last := histories.Seeds(t, 20, 100)
+	first, last := pace.Seeds(t, 20, 100)
 	for seed := first; seed <= last; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -231,7 +231,7 @@ func (h *history) happen() {
 func (h *history) tellFailure() {
 	if h.t.Failed() {
 		h.t.Logf("%s=%d go test ./controllers/mcpserver -run TestPropertyAnyHistoryComesToRest\npinned %s\n%s",
-			histories.Variable, h.seed, h.policy, strings.Join(h.script, "\n"))
+			pace.Variable, h.seed, h.policy, strings.Join(h.script, "\n"))
 	}
 }
 
