@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -23,10 +22,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/mooring-dev/mooring/config"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // patience bounds the wait for what an idle API server does within milliseconds.
-const patience = 30 * time.Second
+const patience = pace.Patience
 
 const owner = client.FieldOwner("config-test")
 
@@ -49,7 +49,7 @@ func startControlPlane(t *testing.T) (*rest.Config, *warnings) {
 	if assets == "" {
 		assets = filepath.Join("..", "bin")
 	}
-	environment := &envtest.Environment{BinaryAssetsDirectory: assets}
+	environment := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: pace.Patience}
 	t.Cleanup(func() {
 		if err := environment.Stop(); err != nil {
 			t.Errorf("control plane: %v", err)

@@ -376,7 +376,9 @@ func TestRunWaitsForAnotherManager(t *testing.T) {
 
 // A run that cannot start stands in nobody's way: what it claimed is given back.
 func TestRunThatCannotStartGivesItsClaimBack(t *testing.T) {
-	g, controlPlane := NewWithT(t), &envtest.Environment{BinaryAssetsDirectory: assets()}
+	g, controlPlane := NewWithT(t), &envtest.Environment{
+		BinaryAssetsDirectory: assets(), ControlPlaneStartTimeout: patience,
+	}
 	t.Cleanup(func() { NewWithT(t).Expect(controlPlane.Stop()).To(Succeed()) })
 	admin, err := controlPlane.Start()
 	g.Expect(err).NotTo(HaveOccurred())

@@ -20,6 +20,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/test/mcpfake/netfault"
 	"github.com/mooring-dev/mooring/test/oauthserver"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // What must never be seen in an error.
@@ -232,7 +233,7 @@ func TestTokenServerThatIsDownAndComesBack(t *testing.T) {
 	if err := server.Restore(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), pace.Patience)
 	defer cancel()
 	for {
 		got, err := s.Token(ctx)

@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // cluster is a real API server with RBAC, an administrator, and the identity that the Tracker runs under.
@@ -31,7 +33,7 @@ type cluster struct {
 }
 
 const (
-	patience   = 20 * time.Second
+	patience   = pace.Patience
 	connection = "golang.org/x/net/http2.(*clientConnReadLoop).run"
 )
 
@@ -174,7 +176,7 @@ func startCluster(t *testing.T) *cluster {
 			t.Fatalf("no %s to test against: run make controlplane (%v)", name, err)
 		}
 	}
-	env := &envtest.Environment{BinaryAssetsDirectory: assets}
+	env := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: patience}
 	config, err := env.Start()
 	t.Cleanup(func() {
 		if err := env.Stop(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // What is not ours passes unchanged, in both directions.
@@ -204,24 +205,24 @@ func TestADeadlineOfTheCallerIsATimeout(t *testing.T) {
 	s := mcpfake.New(t)
 	c, _ := dial(t, config(t, s.URL()))
 	idle := errors.New("idle")
-	for name, made := range map[string]func() (context.Context, context.CancelFunc){
-		"deadline": func() (context.Context, context.CancelFunc) {
-			return context.WithTimeout(t.Context(), 100*time.Millisecond)
-		},
-		"with a cause of its own": func() (context.Context, context.CancelFunc) {
-			return context.WithTimeoutCause(t.Context(), 100*time.Millisecond, idle)
-		},
-	} {
-		ctx, cancel := made()
+	sent := want{failure.Timeout, failure.CallTimeout, 0, true, ""}
+	sent.atDeadline(t, func(ctx context.Context) error {
 		_, err := c.Call(ctx, call("slow", `{}`))
-		cancel()
-		if f := failureOf(t, err); f.Class != failure.Timeout || f.Reason != failure.CallTimeout || !f.Sent {
-			t.Errorf("%s: %+v", name, f)
-		}
-	}
+		return err
+	})
+	pace.Within(t, 100*time.Millisecond, func(limit time.Duration) error { // with a cause of its own
+		ctx, cancel := context.WithTimeoutCause(t.Context(), limit, idle)
+		defer cancel()
+		_, err := c.Call(ctx, call("slow", `{}`))
+		return sent.differs(failureOf(t, err))
+	})
 	told := &failure.Error{Failure: failure.Failure{Class: failure.Timeout, Reason: failure.CallTimeout, Detail: "idle"}}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(50*time.Millisecond, func() { cancel(told) })
+	before := s.Count("tools/call")
+	go func() {
+		_ = s.AwaitContext(ctx, func(st mcpfake.Stats) bool { return st.Count("tools/call") > before })
+		cancel(told)
+	}()
 	_, err := c.Call(ctx, call("slow", `{}`))
 	want{failure.Timeout, failure.CallTimeout, 0, true, "idle"}.check(t, failureOf(t, err))
 	s.AwaitCount(t, "notifications/cancelled", 3)
@@ -291,11 +292,11 @@ func TestABrokenStreamIsResumed(t *testing.T) {
 	t.Run("within the deadline", func(t *testing.T) {
 		s := mcpfake.New(t, mcpfake.WithEventIDs(), mcpfake.WithRetry(time.Minute))
 		c, _ := dial(t, config(t, s.URL()))
-		s.Fault(mcpfake.Call, 1, mcpfake.StreamEnd(1, true))
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		_, err := c.Call(ctx, call("echo", `{}`))
-		want{failure.Timeout, failure.CallTimeout, 0, true, ""}.check(t, failureOf(t, err))
+		s.Fault(mcpfake.Call, mcpfake.Forever, mcpfake.StreamEnd(1, true))
+		want{failure.Timeout, failure.CallTimeout, 0, true, ""}.atDeadline(t, func(ctx context.Context) error {
+			_, err := c.Call(ctx, call("echo", `{}`))
+			return err
+		})
 	})
 	t.Run("not in the modern era", func(t *testing.T) {
 		s := mcpfake.New(t, mcpfake.WithEra(mcpfake.Modern))

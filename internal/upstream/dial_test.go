@@ -13,6 +13,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/upstream"
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // asked counts the two questions of the handshakes.
@@ -42,7 +43,7 @@ func fail(t *testing.T, cfg upstream.Config) failure.Failure {
 // What discover is answered with decides about the era, how long that is believed, and whether initialize is tried.
 func TestTheEraIsFoundOut(t *testing.T) {
 	const (
-		slow       = 300 * time.Millisecond // the time for discover
+		slow       = 5 * time.Second // the time for discover
 		askedOnce  = "1 discover, 2 initialize"
 		askedTwice = "2 discover, 2 initialize"
 	)
@@ -76,6 +77,7 @@ func TestTheEraIsFoundOut(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := mcpfake.New(t, mcpfake.WithEra(mcpfake.Dual))
 			s.Fault(mcpfake.Discover, mcpfake.Forever, tc.fault)
 			cfg := config(t, s.URL())
@@ -207,14 +209,22 @@ func TestAConfirmedEraIsKept(t *testing.T) {
 
 func TestInitializeHasItsOwnTime(t *testing.T) {
 	s := mcpfake.New(t)
-	s.Fault(mcpfake.Discover, 1, mcpfake.Hang())
-	s.Fault(mcpfake.Initialize, 1, mcpfake.Delay(500*time.Millisecond))
+	s.Fault(mcpfake.Discover, mcpfake.Forever, mcpfake.Hang()) // for a third of the time
 	cfg := config(t, s.URL())
-	cfg.Timeouts.Connect = 600 * time.Millisecond
-	dial(t, cfg)
-	s.Release()
-	s.Fault(mcpfake.Initialize, 1, mcpfake.Hang())
-	want{failure.Timeout, failure.ConnectTimeout, 0, true, ""}.check(t, fail(t, cfg))
+	pace.Within(t, 600*time.Millisecond, func(limit time.Duration) error {
+		s.Fault(mcpfake.Initialize, 1, mcpfake.Delay(limit*5/6))
+		cfg.Timeouts.Connect = limit
+		c, err := dialer(t, cfg).Dial(t.Context(), newObserver())
+		if err == nil {
+			shut(t, c)
+		}
+		return err
+	})
+	s.Fault(mcpfake.Initialize, mcpfake.Forever, mcpfake.Hang())
+	pace.Within(t, 600*time.Millisecond, func(limit time.Duration) error {
+		cfg.Timeouts.Connect = limit
+		return want{failure.Timeout, failure.ConnectTimeout, 0, true, ""}.differs(fail(t, cfg))
+	})
 }
 
 func TestDialHonoursItsContextAtEveryStep(t *testing.T) {
@@ -451,9 +461,11 @@ func TestTheOldTransport(t *testing.T) {
 		s := mcpfake.New(t)
 		cfg := config(t, s.URL())
 		cfg.Protocol = upstream.SSE
-		cfg.Timeouts.Connect = 200 * time.Millisecond
-		s.Fault(mcpfake.Stream, 1, mcpfake.HangAfterHeaders())
-		want{failure.Timeout, failure.ConnectTimeout, 0, true, "no endpoint event"}.check(t, fail(t, cfg))
+		s.Fault(mcpfake.Stream, mcpfake.Forever, mcpfake.HangAfterHeaders())
+		pace.Within(t, 200*time.Millisecond, func(limit time.Duration) error {
+			cfg.Timeouts.Connect = limit
+			return want{failure.Timeout, failure.ConnectTimeout, 0, true, "no endpoint event"}.differs(fail(t, cfg))
+		})
 	})
 	t.Run("the stream is the session", func(t *testing.T) {
 		c, watch := dial(t, cfg)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // want is what a fault must be named.
@@ -22,13 +23,31 @@ type want struct {
 
 func (w want) check(t *testing.T, f failure.Failure) {
 	t.Helper()
+	if err := w.differs(f); err != nil {
+		t.Error(err)
+	}
+}
+
+func (w want) differs(f failure.Failure) error {
 	if f.Class != w.class || f.Reason != w.reason || f.HTTPStatus != w.status || f.Sent != w.sent {
-		t.Errorf("failure = %s %s %d sent=%v, want %s %s %d sent=%v",
+		return fmt.Errorf("failure = %s %s %d sent=%v, want %s %s %d sent=%v",
 			f.Class, f.Reason, f.HTTPStatus, f.Sent, w.class, w.reason, w.status, w.sent)
 	}
 	if !strings.Contains(f.Detail, w.detail) {
-		t.Errorf("detail = %q, want %q in it", f.Detail, w.detail)
+		return fmt.Errorf("detail = %q, want %q in it", f.Detail, w.detail)
 	}
+	return nil
+}
+
+// atDeadline demands the failure of a request whose deadline passes after it was sent and what is told of its answer
+// came.
+func (w want) atDeadline(t *testing.T, request func(context.Context) error) {
+	t.Helper()
+	pace.Within(t, 150*time.Millisecond, func(limit time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		return w.differs(failureOf(t, request(ctx)))
+	})
 }
 
 const canary = "CANARY-7f3a"
@@ -213,22 +232,25 @@ func TestB17_HangsEndAtTheDeadline(t *testing.T) {
 		c, _ := dial(t, config(t, s.URL()))
 		for name, h := range hangs {
 			t.Run(fmt.Sprintf("%s/%d", name, encoding), func(t *testing.T) {
-				s.Fault(mcpfake.Call, 1, h.fault)
-				s.Fault(mcpfake.List, 1, h.fault)
-				s.Fault(mcpfake.Ping, 1, h.fault)
-				ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
-				defer cancel()
-				_, err := c.Call(ctx, call("echo", `{}`))
-				want{failure.Timeout, failure.CallTimeout, 0, true, h.detail}.check(t, failureOf(t, err))
-
-				ctx, cancel = context.WithTimeout(t.Context(), 150*time.Millisecond)
-				defer cancel()
-				_, err = c.List(ctx)
-				want{failure.Timeout, failure.ListToolsTimeout, 0, true, h.detail}.check(t, failureOf(t, err))
-
-				ctx, cancel = context.WithTimeout(t.Context(), 150*time.Millisecond)
-				defer cancel()
-				want{failure.Timeout, failure.ConnectionLost, 0, true, h.detail}.check(t, failureOf(t, c.Probe(ctx)))
+				for reason, request := range map[failure.Reason]func(context.Context) error{
+					failure.CallTimeout: func(ctx context.Context) error {
+						s.Fault(mcpfake.Call, 1, h.fault)
+						_, err := c.Call(ctx, call("echo", `{}`))
+						return err
+					},
+					failure.ListToolsTimeout: func(ctx context.Context) error {
+						s.Fault(mcpfake.List, 1, h.fault)
+						_, err := c.List(ctx)
+						return err
+					},
+					failure.ConnectionLost: func(ctx context.Context) error {
+						s.Fault(mcpfake.Ping, 1, h.fault)
+						return c.Probe(ctx)
+					},
+				} {
+					want{failure.Timeout, reason, 0, true, h.detail}.atDeadline(t, request)
+				}
+				s.ClearFaults()
 				s.Release()
 				if _, err := c.Call(t.Context(), call("echo", `{}`)); err != nil {
 					t.Errorf("the next call failed: %v", err)
@@ -241,12 +263,14 @@ func TestB17_HangsEndAtTheDeadline(t *testing.T) {
 // B21: the list has a deadline of its own.
 func TestB21_AListThatHangsEndsByItself(t *testing.T) {
 	s := mcpfake.New(t)
+	s.Fault(mcpfake.List, mcpfake.Forever, mcpfake.Hang())
 	cfg := config(t, s.URL())
-	cfg.Timeouts.List = 100 * time.Millisecond
-	c, _ := dial(t, cfg)
-	s.Fault(mcpfake.List, 1, mcpfake.Hang())
-	_, err := c.List(t.Context())
-	want{failure.Timeout, failure.ListToolsTimeout, 0, true, ""}.check(t, failureOf(t, err))
+	pace.Within(t, 100*time.Millisecond, func(limit time.Duration) error {
+		cfg.Timeouts.List = limit
+		c, _ := dial(t, cfg)
+		_, err := c.List(t.Context())
+		return want{failure.Timeout, failure.ListToolsTimeout, 0, true, ""}.differs(failureOf(t, err))
+	})
 	s.Release()
 }
 

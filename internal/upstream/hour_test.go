@@ -49,6 +49,7 @@ func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 type restless struct {
 	ids   bool // on its events
 	reset bool // a stream ends by the loss of its connection
+	mute  bool // it never answers DELETE
 
 	mu      sync.Mutex
 	methods []string
@@ -88,6 +89,9 @@ func (s *restless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Bad Request", http.StatusBadRequest)
 		return
 	case "notifications/initialized", http.MethodDelete:
+		if s.mute && m.Method == http.MethodDelete {
+			<-r.Context().Done()
+		}
 		w.WriteHeader(http.StatusAccepted)
 		return
 	case "initialize":
@@ -132,7 +136,9 @@ func TestAStreamThatIsCutEveryMinuteForAnHour(t *testing.T) {
 	}
 }
 
-func anHour(t *testing.T, server *restless) {
+// overPipes is a dialer to a server without sockets, and what ends the server.
+func overPipes(t *testing.T, server http.Handler) (dialer *Dialer, end func()) {
+	t.Helper()
 	dialer, err := NewDialer(Config{URL: secret.New("http://server.test/mcp"), UserAgent: "mooring/test"})
 	if err != nil {
 		t.Fatal(err)
@@ -141,10 +147,42 @@ func anHour(t *testing.T, server *restless) {
 	dialer.http.Dial = pipes.dial
 	httpServer := &http.Server{Handler: server}
 	go func() { _ = httpServer.Serve(pipes) }()
-	defer func() {
+	return dialer, func() {
 		_ = httpServer.Close()
 		synctest.Wait()
-	}()
+	}
+}
+
+// deaf hears nothing of what a connection tells.
+type deaf struct{}
+
+func (deaf) ListChanged() {}
+func (deaf) Alive()       {}
+func (deaf) Lost(error)   {}
+
+// Close waits a second for the answer to DELETE, and no longer.
+func TestCloseWaitsASecondForDelete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &restless{mute: true}
+		dialer, end := overPipes(t, server)
+		defer end()
+		conn, err := dialer.Dial(t.Context(), deaf{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := conn.Close(t.Context()); err != nil || time.Since(began) != time.Second {
+			t.Errorf("Close took %v: %v", time.Since(began), err)
+		}
+		if n := server.count(http.MethodDelete); n != 1 {
+			t.Errorf("%d DELETE", n)
+		}
+	})
+}
+
+func anHour(t *testing.T, server *restless) {
+	dialer, end := overPipes(t, server)
+	defer end()
 
 	var mu sync.Mutex
 	events := map[session.EventKind]int{}

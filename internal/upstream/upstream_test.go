@@ -15,12 +15,13 @@ import (
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream"
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what should happen at once.
-const patience = 20 * time.Second
+const patience = pace.Patience
 
 // observer records what a connection says between its requests.
 type observer struct {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	mooringv1alpha1 "github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // namespace holds every object of these tests.
@@ -47,7 +48,7 @@ func run(m *testing.M) (code int) {
 		return 1
 	}
 	env := &envtest.Environment{
-		BinaryAssetsDirectory: assets,
+		BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: pace.Patience,
 		CRDDirectoryPaths:     []string{crdDir},
 		ErrorIfCRDPathMissing: true,
 	}

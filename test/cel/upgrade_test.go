@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // earlier is the group under which these tests install the kinds as an earlier release might have had them: without the
@@ -49,7 +51,7 @@ func TestB64_StoredObjectsSurviveNewRules(t *testing.T) {
 				another := obj.DeepCopy()
 				another.SetName("another")
 				return k8s.Create(ctx, another, client.DryRunAll)
-			}, "10s").Should(MatchError(apierrors.IsInvalid, "IsInvalid"))
+			}, pace.Patience).Should(MatchError(apierrors.IsInvalid, "IsInvalid"))
 
 			status := []byte(`{"status": {"observedGeneration": 1}}`)
 			g.Expect(k8s.Status().Patch(ctx, obj, client.RawPatch("application/merge-patch+json", status))).To(Succeed())

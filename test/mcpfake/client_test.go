@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // wire is a client that does nothing by itself.
@@ -59,7 +59,7 @@ func (c *wire) do(ctx context.Context, method, body string, extra ...string) (*h
 
 func (c *wire) send(method, body string, extra ...string) reply {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), pace.Patience)
 	defer cancel()
 	resp, err := c.do(ctx, method, body, extra...)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 func TestMain(m *testing.M) {
@@ -65,7 +66,7 @@ func TestSDKClientInterop(t *testing.T) {
 			srv.NotifyListChanged()
 			select {
 			case <-changed:
-			case <-time.After(10 * time.Second):
+			case <-time.After(pace.Patience):
 				t.Fatal("no list_changed")
 			}
 			wantTools(t, session, 6)
@@ -87,7 +88,7 @@ func opts(o ...mcpfake.Option) []mcpfake.Option { return o }
 
 func connect(t *testing.T, srv *mcpfake.Server, pin string, changed chan<- struct{}) *mcp.ClientSession {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), pace.Patience)
 	defer cancel()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },

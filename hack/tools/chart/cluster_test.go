@@ -26,7 +26,7 @@ import (
 )
 
 // patience bounds the wait for what must happen; a test fails after it. It is no measurement.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // What all tests of the package share.
 var (
@@ -76,7 +76,7 @@ func run(m *testing.M) (status int, err error) {
 	if _, err := os.Stat(filepath.Join(assets, "kube-apiserver")); err != nil {
 		return 1, fmt.Errorf("no control plane in %s (`make controlplane` makes one): %w", assets, err)
 	}
-	plane := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: 2 * time.Minute}
+	plane := &envtest.Environment{BinaryAssetsDirectory: assets, ControlPlaneStartTimeout: patience}
 	plane.ControlPlane.GetAPIServer().Path = filepath.Join(assets, "kube-apiserver")
 	plane.ControlPlane.Etcd = &envtest.Etcd{Path: filepath.Join(assets, "etcd")}
 	defer func() {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // What the test binary is when it is started with this variable.
@@ -207,7 +209,7 @@ func TestTetheredProgramEndsWithItsParent(t *testing.T) {
 			all, err := commandLines(t.Context())
 			g.Expect(err).NotTo(HaveOccurred())
 			return all[pid]
-		}).WithTimeout(time.Minute).Should(BeEmpty(), "it has ended")
+		}).WithTimeout(pace.Patience).Should(BeEmpty(), "it has ended")
 	}
 }
 
