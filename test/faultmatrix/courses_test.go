@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -22,9 +23,11 @@ func (s *stage) play() (got want) {
 		go func() { done <- s.sup.Run(running) }()
 		stop := func() error { cancel(); return <-done }
 		defer s.end(stop)
+		begun := time.Now()
 		s.sup.Ensure(healthy, s.config(s.other, "", s.timeouts))
 		s.await("running supervisor", func() bool { return s.call(running, healthy, "b", "echo") == nil })
 		s.beside("the call to the healthy server", healthy, s.other, "b")
+		s.brief = min(max(10*time.Since(begun), shortest), longest)
 		got = map[phase]func() want{
 			connecting: s.connect, listing: s.list, refreshing: s.refresh, calling: s.callTool, repeating: s.callTool,
 			probing: s.probe, streaming: s.stream,
@@ -66,11 +69,11 @@ func (s *stage) hurried() {
 	switch {
 	case !short:
 	case s.at.phase == connecting:
-		s.timeouts.Connect = brief
+		s.timeouts.Connect = s.brief
 	case s.at.phase == listing, s.at.phase == refreshing:
-		s.timeouts.List = brief
+		s.timeouts.List = s.brief
 	case s.at.phase == calling, s.at.phase == repeating:
-		s.timeouts.Call = brief
+		s.timeouts.Call = s.brief
 	}
 }
 

@@ -35,8 +35,6 @@ type fault struct {
 	followed bool
 	// drops: it ends standing streams.
 	drops bool
-	// heavy: it keeps a processor busy.
-	heavy bool
 	// leaves: it is the caller that goes away.
 	leaves bool
 }
@@ -172,8 +170,7 @@ func contents() []fault {
 		{name: "accepted", title: "202 Accepted without an answer", meets: mcpfake.Accepted(), where: inAnswer},
 		{name: "wrong id", title: "an answer to another request", meets: mcpfake.WrongID(), where: inAnswer},
 		{name: "result null", title: "`result: null`", meets: mcpfake.ResultNull(), where: inAnswer},
-		{name: "oversized", title: "an answer larger than 16 MiB", meets: mcpfake.Oversized(17 << 20), where: inAnswer,
-			heavy: true},
+		{name: "oversized", title: "an answer larger than 16 MiB", meets: mcpfake.Oversized(17 << 20), where: inAnswer},
 		{name: "redirect 307 same", title: "307 to another path of the same origin",
 			meets: sameOrigin(307), filters: []mcpfake.Filter{mcpfake.Where(unmoved)}, followed: true},
 		{name: "redirect 302 same", title: "302 to another path of the same origin",

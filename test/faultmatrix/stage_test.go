@@ -21,6 +21,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/upstream"
 	"github.com/mooring-dev/mooring/test/mcpfake"
 	"github.com/mooring-dev/mooring/test/mcpfake/netfault"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 const (
@@ -30,12 +31,13 @@ const (
 
 const (
 	// patience is how long what must happen may take on a busy machine.
-	patience = 3 * time.Minute
-	// ample is a timeout that is not what the cell is about, brief one that is: long enough for the request to be sent.
+	patience = 2 * pace.Patience
+	// ample is a timeout that is not what the cell is about.
 	ample = 10 * time.Minute
-	brief = 4 * time.Second
-	// cooldown is long enough to be told from the delays of a round, and is never waited for.
-	cooldown = 30 * time.Second
+	// shortest and longest bound the timeout that a cell is about: see stage.brief.
+	shortest, longest = time.Second, time.Minute
+	// cooldown is long enough to be told from the delays of a round on a slow machine, and is never waited for.
+	cooldown = 10 * time.Minute
 	// probeEvery makes a session idle for long.
 	probeEvery = 200 * time.Millisecond
 	// quiet is how long a stream that is not to be asked for again is watched: longer than the first delay.
@@ -58,6 +60,9 @@ type stage struct {
 	sup         *session.Supervisor
 	timeouts    session.Timeouts
 	wakes       int
+	// brief is a timeout that passes, long enough for the request to be sent and its answer to begin: many times what
+	// the connect and the call to the healthy server took, so that it does not depend on how fast the machine is.
+	brief time.Duration
 
 	bystanders []bystander
 
