@@ -15,6 +15,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // agentVersions waits until all agent sessions say what is wanted, and returns the resource version of each and of its
@@ -73,11 +74,11 @@ func awaitVersion[T client.Object](w *world, seen func() []T, version string) []
 	return seen()
 }
 
-// A hundred agents over a hundred servers: idle for two minutes, nothing is written; nor when a manager starts over
-// them. One server that flaps for a minute costs no ConfigMap a write, and each agent a few of its status.
+// A fleet of agents over as many servers, a hundred in `make soak`: while it is idle nothing is written, nor when a
+// manager starts over it. One server that flaps costs no ConfigMap a write, and each agent a few of its status.
 func TestFleetOfAgentsIsQuiet(t *testing.T) {
 	t.Parallel() // it mostly waits, and so do those beside it
-	const count = 100
+	count := pace.Pick(15, 100)
 	w := newWorld(t)
 	fakes := w.fleetOf(count)
 	for i := range count {
@@ -89,11 +90,11 @@ func TestFleetOfAgentsIsQuiet(t *testing.T) {
 	all := w.manager.writes
 	status, maps := all.status.Load(), all.configMaps.Load()
 	w.Consistently(func() map[string]string { return w.agentVersions(count, "True AllServersAvailable") },
-		2*time.Minute, 5*time.Second).Should(Equal(versions))
+		idle(), idle()/24).Should(Equal(versions))
 	w.Expect(all.status.Load()-status).To(BeZero(), "status writes while idle")
 	w.Expect(all.configMaps.Load()-maps).To(BeZero(), "ConfigMap writes while idle")
 
-	w.flapForAMinute(fakes[7], count)
+	w.flap(fakes[7], count)
 	w.Expect(all.configMaps.Load()).To(Equal(maps), "no ConfigMap is written, of an agent or a server")
 
 	w.Eventually(func() string { return says(w.get("s-7"), v1alpha1.ConditionReady) }).Should(Equal("True Ready"))
@@ -109,13 +110,13 @@ func TestFleetOfAgentsIsQuiet(t *testing.T) {
 	w.Expect(w.manager.writes.offers.Load()).To(BeZero(), "ConfigMap writes of a start")
 }
 
-// flapForAMinute has a server go away and come back every 5 s, and sees to what that costs each agent.
-func (w *world) flapForAMinute(fake *mcpfake.Server, agents int) {
+// flap has a server go away and come back every 5 s, for a minute in `make soak`, and checks what that costs each agent.
+func (w *world) flap(fake *mcpfake.Server, agents int) {
 	w.t.Helper()
-	minute, end := context.WithTimeout(w.ctx, time.Minute)
+	flapping, end := context.WithTimeout(w.ctx, pace.Pick(15*time.Second, time.Minute))
 	defer end()
-	seen := versionsOf[*v1alpha1.AgentSession](minute, w, &v1alpha1.AgentSessionList{})
-	for minute.Err() == nil {
+	seen := versionsOf[*v1alpha1.AgentSession](flapping, w, &v1alpha1.AgentSessionList{})
+	for flapping.Err() == nil {
 		w.Expect(fake.Refuse()).To(Succeed())
 		fake.CutConnections(true)
 		w.pause(2500 * time.Millisecond)

@@ -87,7 +87,7 @@ func TestB29_OutagesKeepToolsAndWithdrawalsDoNotWait(t *testing.T) {
 	w := newWorld(t)
 	fakes := w.fleetOf(4)
 	failing := mcpfake.New(t, mcpfake.WithTools(tools("t", 2)...))
-	w.apply(builder.MCPServer("s-4").URL(failing.URL()).Attempts(1).Strikes(2).Cooldown(3*time.Second).Obj(),
+	w.apply(builder.MCPServer("s-4").URL(failing.URL()).Attempts(1).Strikes(2).Cooldown(8*time.Second).Obj(),
 		builder.AgentSession("coder").SelectAll().Obj())
 	w.awaitAgent("coder", "True AllServersAvailable")
 	version := w.version("coder-mcp-catalog")
@@ -126,6 +126,7 @@ func TestB29_OutagesKeepToolsAndWithdrawalsDoNotWait(t *testing.T) {
 
 // A server that lists nothing while it warms up is an error for its agents, and nothing empty is ever offered of it.
 func TestB28_AgentsOfAServerThatWarmsUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake, other := mcpfake.New(t, mcpfake.WithTools(tools("t", 12)...)), mcpfake.New(t)
 	fake.Fault(mcpfake.List, 1, mcpfake.NoTools())
@@ -141,6 +142,7 @@ func TestB28_AgentsOfAServerThatWarmsUp(t *testing.T) {
 
 // A server without tools is as usable as any.
 func TestB31_AgentsOfAServerWithoutTools(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithCapabilities(`{"resources":{}}`))
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj(), builder.AgentSession("coder").Obj())
@@ -155,6 +157,7 @@ var exposedName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,50}$`)
 // Two servers have a tool of one name, and names that no client takes: all are offered, under distinct and valid names
 // that outlive a restart, another order, and tools that come.
 func TestB32_B34_ExposedNames(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	long := "a" + strings.Repeat("b", 39)
 	raw := []string{strings.Repeat("a", 60), strings.Repeat("a", 59) + "b", "files.read", "数据库", "x_", "send_email"}
@@ -201,6 +204,7 @@ func TestB32_B34_ExposedNames(t *testing.T) {
 
 // What is applied by the server carries no copy of itself in an annotation, however large it is.
 func TestB41_NoPayloadInAnnotations(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var large []mcpfake.Tool
 	for i := range 5 {
@@ -223,6 +227,7 @@ func TestB41_NoPayloadInAnnotations(t *testing.T) {
 
 // A reader during updates has the old or the new catalog, whole: its digest holds, and it is never a mixture.
 func TestB59_ReadersSeeOneRevisionWhole(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fakes := w.fleetOf(2)
 	w.apply(builder.AgentSession("coder").Obj())
@@ -275,6 +280,7 @@ func titleOf(document offer.Document) string {
 
 // A mount by subPath is never updated: nothing that is shipped shows one.
 func TestB60_NothingShippedMountsBySubPath(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	g.Expect(fs.WalkDir(os.DirFS("../../config"), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".yaml") {
@@ -288,6 +294,7 @@ func TestB60_NothingShippedMountsBySubPath(t *testing.T) {
 
 // Ten servers, of which one lists 12 MiB and two have more than fits beside the others.
 func TestB40_OneServerNeverCostsAnAgentItsCatalog(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.fleetOf(7)
 	for i, size := range []int{12 << 20, 1 << 20, 900 << 10} {
@@ -323,6 +330,7 @@ func noise(seed, size int) []mcpfake.Tool {
 
 // Somebody's own ConfigMap of our name is left alone; one that a former object of the same name left is taken over.
 func TestAgentSessionNameConflictAndTakeover(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.fleetOf(1)
 	theirs := builder.ConfigMap(w.namespace, "coder-mcp-catalog").Key("mine", "value").Obj()
@@ -354,6 +362,7 @@ func TestAgentSessionNameConflictAndTakeover(t *testing.T) {
 
 // Catalogs of every size reach agents, or are refused with a condition and no loop of writes.
 func TestB40_SizesOfCatalogs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var many []mcpfake.Tool
 	for i := range 1200 {
@@ -388,6 +397,7 @@ func TestB40_SizesOfCatalogs(t *testing.T) {
 
 // Seed rule: a server is validated, its credential resolved, connected (initialize and initialized), listed and cached.
 func TestSeedRule5_FromDeclarationToStoredCatalog(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithEra(mcpfake.Legacy), mcpfake.WithBearer("token-1"))
 	w.apply(builder.Secret(w.namespace, "login").Key("token", "token-1").Obj(),

@@ -18,6 +18,7 @@ import (
 // A server of another namespace is offered where its owner permits it, from the moment that it is permitted and for as
 // long as it is. What is said without a permission is the same whether or not there is such a server.
 func TestB51_ServersOfOtherNamespaces(t *testing.T) {
+	t.Parallel()
 	w := newNamespace(t)
 	shared := newNamespace(t).namespace
 	w.startManager(func(s *cli.Settings) { s.WatchNamespaces = append(s.WatchNamespaces, shared) })
@@ -71,6 +72,7 @@ func replaceName(message, name string) string {
 
 // A subagent has a part of what its parent has, also when the parent changes, and says what is wrong with the chain.
 func TestSeedRule10_SubagentsFollowTheirParent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.fleetOf(3)
 	w.apply(builder.AgentSession("child").Parent("lead").Obj())
@@ -100,6 +102,7 @@ func TestSeedRule10_SubagentsFollowTheirParent(t *testing.T) {
 
 // The session is not ready without a server that is required, and has all others' tools meanwhile.
 func TestRequiredServer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fakes := w.fleetOf(2)
 	w.apply(builder.AgentSession("coder").Ref("s-0").RequiredRef("s-1").Obj())
@@ -115,6 +118,7 @@ func TestRequiredServer(t *testing.T) {
 
 // What the declaration leaves out is told as such, and counts for nothing.
 func TestSeedRule1_WhatIsLeftOut(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t)
 	w.apply(
@@ -140,6 +144,7 @@ func TestSeedRule1_WhatIsLeftOut(t *testing.T) {
 
 // Both filters hold, and so does a pin: what an agent is offered passed all of them.
 func TestFiltersAndPinsHoldForAgents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithTools(tools("t", 4)...))
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Deny("t-3").Pin(v1alpha1.PinTrustOnFirstUse).Obj(),
@@ -160,6 +165,7 @@ func TestFiltersAndPinsHoldForAgents(t *testing.T) {
 
 // A reload asks each server for one list over the session that it has; nothing is connected anew.
 func TestSeedRule8_ReloadAsksOverTheSameSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake, other := mcpfake.New(t, mcpfake.WithTools(tools("a", 1)...)), mcpfake.New(t, mcpfake.WithTools(tools("b", 1)...))
 	w.apply(builder.MCPServer("one").URL(fake.URL()).Obj(), builder.MCPServer("two").URL(other.URL()).Obj(),

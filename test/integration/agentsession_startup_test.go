@@ -23,22 +23,27 @@ type eight struct {
 	slow, hung, refusing *mcpfake.Server
 }
 
-func (w *world) eight() *eight {
-	w.t.Helper()
+func newEight(t *testing.T) *eight {
 	e := &eight{}
-	for i := range 5 {
-		fake := mcpfake.New(w.t, mcpfake.WithTools(tools("q", 2)...))
-		e.quick = append(e.quick, fake)
+	for range 5 {
+		e.quick = append(e.quick, mcpfake.New(t, mcpfake.WithTools(tools("q", 2)...)))
+	}
+	e.slow = mcpfake.New(t, mcpfake.WithTools(tools("s", 3)...))
+	e.hung = mcpfake.New(t, mcpfake.WithTools(tools("h", 4)...))
+	e.refusing = mcpfake.New(t)
+	return e
+}
+
+// declare applies their objects.
+func (e *eight) declare(w *world) {
+	w.t.Helper()
+	for i, fake := range e.quick {
 		w.apply(builder.MCPServer(fmt.Sprintf("quick-%d", i)).URL(fake.URL()).Obj())
 	}
-	e.slow = mcpfake.New(w.t, mcpfake.WithTools(tools("s", 3)...))
-	e.hung = mcpfake.New(w.t, mcpfake.WithTools(tools("h", 4)...))
-	e.refusing = mcpfake.New(w.t)
 	w.Expect(e.refusing.Refuse()).To(Succeed())
 	w.apply(builder.MCPServer("slow").URL(e.slow.URL()).Obj(),
-		builder.MCPServer("hung").URL(e.hung.URL()).ConnectTimeout(5*time.Second).Obj(),
+		builder.MCPServer("hung").URL(e.hung.URL()).ConnectTimeout(15*time.Second).Obj(),
 		builder.MCPServer("refusing").URL(e.refusing.URL()).Obj())
-	return e
 }
 
 // turn makes the slow one slow and the hung one hang.
@@ -55,8 +60,10 @@ const settled = "quick-0 Connected 2, quick-1 Connected 2, quick-2 Connected 2, 
 
 // Five are live, two are deferred by what is stored of them, one is an error. The slow one's coming writes nothing.
 func TestStartupWithStoredCatalogs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	e := w.eight()
+	e := newEight(t)
+	e.declare(w)
 	for i := range 5 {
 		w.ready(fmt.Sprintf("quick-%d", i))
 	}
@@ -81,9 +88,11 @@ func TestStartupWithStoredCatalogs(t *testing.T) {
 
 // Without stored catalogs the gate holds until the slow one's and the hung one's attempts have ended.
 func TestStartupWithoutStoredCatalogs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	e := w.eight()
+	e := newEight(t)
 	e.turn()
+	e.declare(w)
 	w.apply(builder.AgentSession("coder").Obj())
 	waiting := w.awaitAgent("coder", "False AwaitingServers")
 	w.Expect(sessionSays(waiting, v1alpha1.ConditionReconciling)).NotTo(BeEmpty())
@@ -106,7 +115,7 @@ func TestStartupHoldsNoLongerThanThirtySeconds(t *testing.T) {
 	w.fleetOf(2)
 	hung := mcpfake.New(t, mcpfake.WithTools(tools("h", 3)...))
 	hung.Freeze()
-	w.apply(builder.MCPServer("hung").URL(hung.URL()).ConnectTimeout(2 * time.Minute).Obj())
+	w.apply(builder.MCPServer("hung").URL(hung.URL()).ConnectTimeout(10 * time.Minute).Obj())
 	w.ready("s-0")
 	w.ready("s-1")
 	created := time.Now()
@@ -133,6 +142,7 @@ func TestStartupHoldsNoLongerThanThirtySeconds(t *testing.T) {
 
 // Manifests in the order in which GitOps may apply them: one catalog or two, never an empty one, never Failed.
 func TestGitOpsOrder(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	open, locked := mcpfake.New(t, mcpfake.WithTools(tools("o", 1)...)),
 		mcpfake.New(t, mcpfake.WithTools(tools("l", 1)...), mcpfake.WithBearer("token-1"))
@@ -168,6 +178,7 @@ func (w *world) hold(d time.Duration) {
 
 // A manager that starts while every server is down leaves agents what they have, and gives new ones the stored tools.
 func TestRestartWithEveryServerDown(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var fakes []*mcpfake.Server
 	for i := range 3 {
@@ -202,6 +213,7 @@ func TestRestartWithEveryServerDown(t *testing.T) {
 
 // An empty catalog with mcp: Disabled, at once.
 func TestAgentSessionWithoutMCP(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t)
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj(), builder.AgentSession("coder").MCPDisabled().Obj())

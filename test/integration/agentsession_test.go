@@ -13,6 +13,7 @@ import (
 
 // An agent session without any spec is offered every server of its namespace, in a ConfigMap that its pod can mount.
 func TestAgentSessionPublishesTheToolsOfItsServers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	one, two := mcpfake.New(t, mcpfake.WithTools(tools("a", 2)...)), mcpfake.New(t, mcpfake.WithTools(tools("b", 1)...))
 	w.apply(
@@ -48,6 +49,7 @@ func TestAgentSessionPublishesTheToolsOfItsServers(t *testing.T) {
 
 // One server that is down, and one that hangs, cost the agent their own tools and nothing else.
 func TestB22_OneBadTargetRemovesNoOther(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	good, refusing, hung := mcpfake.New(t), mcpfake.New(t), mcpfake.New(t)
 	w.Expect(refusing.Refuse()).To(Succeed())

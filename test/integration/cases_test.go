@@ -32,6 +32,7 @@ import (
 // Two replicas that know nothing of each other's sessions, behind a balancer without affinity: that is told, after a
 // few handshakes and not a stream of them.
 func TestB03_ReplicasWithoutAffinity(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	replicas := []*mcpfake.Server{mcpfake.New(t), mcpfake.New(t)}
 	var turn atomic.Int64
@@ -49,6 +50,7 @@ func TestB03_ReplicasWithoutAffinity(t *testing.T) {
 
 // A credential that is refused is not shown again and again, and is told once; another one is tried at once.
 func TestB08_RefusedCredentialIsShownOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithBearer("good"))
 	login := builder.Secret(w.namespace, "login").Key("token", "revoked").Obj()
@@ -68,6 +70,7 @@ func TestB08_RefusedCredentialIsShownOnce(t *testing.T) {
 // A token that lapses in the middle of a session makes the server not Ready, and takes no tools away; the next one is
 // used without a restart.
 func TestB10_TokenLapsesInTheMiddleOfASession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithBearer("first"))
 	login := builder.Secret(w.namespace, "login").Key("token", "first").Obj()
@@ -86,9 +89,10 @@ func TestB10_TokenLapsesInTheMiddleOfASession(t *testing.T) {
 
 // A gateway that answers 502 is asked a few times, not in a loop, and no connection to it is left open meanwhile.
 func TestB14_BadGateway(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t)
-	w.apply(builder.MCPServer("fs").URL(fake.URL()).Cooldown(2 * time.Second).Obj())
+	w.apply(builder.MCPServer("fs").URL(fake.URL()).Cooldown(10 * time.Second).Obj())
 	w.ready("fs")
 	fake.Await(t, func(s mcpfake.Stats) bool { return s.Streams == 1 })
 	sent := fake.Stats().Requests
@@ -105,6 +109,7 @@ func TestB14_BadGateway(t *testing.T) {
 
 // A name that DNS does not know yet is asked for at every try: the server comes by itself.
 func TestB23_NameThatComesLater(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t)
 	target, err := url.Parse(fake.URL())
@@ -120,6 +125,7 @@ func TestB23_NameThatComesLater(t *testing.T) {
 
 // No object of ours holds a deletion up: not while its server does not answer, and not while no manager runs.
 func TestB63_NothingHoldsADeletionUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hung := mcpfake.New(t)
 	hung.Fault(mcpfake.Delete, mcpfake.Forever, mcpfake.Hang())
@@ -151,6 +157,7 @@ func TestB63_NothingHoldsADeletionUp(t *testing.T) {
 
 // Ready speaks of tools: at no time is it True before the catalog that it counts is published.
 func TestB66_NeverReadyBeforeItsTools(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithTools(tools("t", 3)...))
 	fake.Fault(mcpfake.List, 1, mcpfake.Hang())
@@ -172,6 +179,7 @@ func TestB66_NeverReadyBeforeItsTools(t *testing.T) {
 
 // Objects that are declared and deleted in quick succession leave one session on the server: that of the last.
 func TestB76_RecreatedServersLeaveOneSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t)
 	const rounds = 20
@@ -192,6 +200,7 @@ func TestB76_RecreatedServersLeaveOneSession(t *testing.T) {
 
 // An ending namespace takes no new object. What goes in it is not written anew, and that is no error of ours.
 func TestEndingNamespaceIsLeftInPeace(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake, other := mcpfake.New(t), mcpfake.New(t)
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj(), builder.AgentSession("coder").Obj())
@@ -219,6 +228,7 @@ func TestEndingNamespaceIsLeftInPeace(t *testing.T) {
 // A status that somebody edits by hand is put right; what is edited while nobody watches leads to nothing that could
 // not have come about.
 func TestEditedStatusIsPutRight(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake, bad := mcpfake.New(t), mcpfake.New(t)
 	w.Expect(bad.Refuse()).To(Succeed())
@@ -301,6 +311,7 @@ func together(n int, call func(string) (session.Answer, error), tool string) (an
 
 // Twenty calls on a cold session share one handshake, and none of them lists.
 func TestB13_TwentyCallsOneHandshake(t *testing.T) {
+	t.Parallel()
 	fake := mcpfake.New(t)
 	call := carrier(t, fake, nil)
 	g := NewWithT(t)
@@ -316,6 +327,7 @@ func TestB13_TwentyCallsOneHandshake(t *testing.T) {
 
 // A call that the server ran and did not answer is not sent again, unless a person said that its tool may be.
 func TestB67_LostAnswer(t *testing.T) {
+	t.Parallel()
 	lost := func(replay func(string) bool) (*mcpfake.Server, func(string) (session.Answer, error)) {
 		fake := mcpfake.New(t)
 		call := carrier(t, fake, func(c *session.Config) { c.Calls.Replay = replay })
@@ -341,6 +353,7 @@ func TestB67_LostAnswer(t *testing.T) {
 
 // Tools that fail and calls that are refused are answers: they pass through and trip nothing.
 func TestB71_FailingToolsTripNothing(t *testing.T) {
+	t.Parallel()
 	failing := mcpfake.NewTool("failing", func(*mcpfake.Invocation) (json.RawMessage, error) {
 		return json.RawMessage(`{"isError":true,"content":[]}`), nil
 	})
@@ -367,7 +380,9 @@ func TestB71_FailingToolsTripNothing(t *testing.T) {
 // A server that loses the answers of calls that overlap works with one call at a time; by default, a call that hangs
 // holds up no other.
 func TestB73_OverlappingCalls(t *testing.T) {
+	t.Parallel()
 	t.Run("one at a time", func(t *testing.T) {
+		t.Parallel()
 		alone := mcpfake.NewTool("alone", func(c *mcpfake.Invocation) (json.RawMessage, error) {
 			if c.Overlap > 1 {
 				c.Wait(0)
@@ -379,6 +394,7 @@ func TestB73_OverlappingCalls(t *testing.T) {
 		NewWithT(t).Expect(together(20, call, "alone")).To(BeEquivalentTo(20))
 	})
 	t.Run("one hangs", func(t *testing.T) {
+		t.Parallel()
 		g := NewWithT(t)
 		hanging := mcpfake.NewTool("hanging", func(c *mcpfake.Invocation) (json.RawMessage, error) {
 			c.Wait(0)

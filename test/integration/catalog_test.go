@@ -49,7 +49,9 @@ func warningTypes(server *v1alpha1.MCPServer) []string {
 
 // A page that leads back to itself ends the list; every tool is there once.
 func TestB24_CursorThatNeverEnds(t *testing.T) {
+	t.Parallel()
 	t.Run("the last page leads to itself", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		fake := mcpfake.New(t, mcpfake.WithTools(tools("t", 8)...))
 		fake.SetPaging(8, mcpfake.Loop)
@@ -60,6 +62,7 @@ func TestB24_CursorThatNeverEnds(t *testing.T) {
 		w.Expect(fake.Count("tools/list")).To(Equal(2))
 	})
 	t.Run("an empty cursor is the end", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		fake := mcpfake.New(t, mcpfake.WithTools(tools("t", 8)...))
 		fake.SetPaging(8, mcpfake.Empty)
@@ -70,6 +73,7 @@ func TestB24_CursorThatNeverEnds(t *testing.T) {
 		w.Expect(fake.Count("tools/list")).To(Equal(1))
 	})
 	t.Run("new tools for ever", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		fake := mcpfake.New(t)
 		fake.SetPaging(50, mcpfake.Endless)
@@ -81,6 +85,7 @@ func TestB24_CursorThatNeverEnds(t *testing.T) {
 }
 
 func TestB25_AllPagesAreRead(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithTools(tools("t", 101)...), mcpfake.WithPageSize(50))
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj())
@@ -101,8 +106,10 @@ func TestB25_AllPagesAreRead(t *testing.T) {
 
 // 200 notifications are a few lists, and one change is one write.
 func TestB26_StormOfListChanged(t *testing.T) {
+	t.Parallel()
 	for name, era := range eras {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			fake := mcpfake.New(t, mcpfake.WithEra(era))
 			w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj())
@@ -123,6 +130,7 @@ func TestB26_StormOfListChanged(t *testing.T) {
 
 // A server that lists nothing while it warms up is asked again before that is believed; nothing empty is published.
 func TestB28_EmptyWhileWarmingUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithTools(tools("t", 12)...))
 	fake.Fault(mcpfake.List, 2, mcpfake.NoTools())
@@ -135,7 +143,9 @@ func TestB28_EmptyWhileWarmingUp(t *testing.T) {
 }
 
 func TestB31_ServerWithoutTools(t *testing.T) {
+	t.Parallel()
 	t.Run("no tools capability", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		fake := mcpfake.New(t, mcpfake.WithCapabilities(`{"resources":{}}`))
 		w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj())
@@ -145,6 +155,7 @@ func TestB31_ServerWithoutTools(t *testing.T) {
 		w.Expect(fake.Count("tools/list")).To(BeZero())
 	})
 	t.Run("tools/list is not known", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		fake := mcpfake.New(t)
 		fake.Fault(mcpfake.List, mcpfake.Forever, mcpfake.RPC(-32601, "Method not found", ""))
@@ -157,6 +168,7 @@ func TestB31_ServerWithoutTools(t *testing.T) {
 
 // A list that hangs is told as such; with a catalog from before, the server stays Ready.
 func TestB21_ListThatNeverEnds(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithTools(tools("t", 3)...))
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Mutate(func(s *v1alpha1.MCPServer) {
@@ -177,6 +189,7 @@ func TestB21_ListThatNeverEnds(t *testing.T) {
 // What the user's own ConfigMap holds is never touched; the condition says what to do, and the server comes back when
 // it was done.
 func TestNameConflictLeavesForeignConfigMapAlone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t)
 	own := builder.ConfigMap(w.namespace, "fs-mcp-tools").Key("mine", "value").Obj()
@@ -191,6 +204,7 @@ func TestNameConflictLeavesForeignConfigMapAlone(t *testing.T) {
 
 // A catalog that somebody damaged or deleted is put right.
 func TestDamagedCatalogIsWrittenAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithTools(tools("t", 3)...))
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj())

@@ -25,6 +25,7 @@ const everythingTools = 13
 // A server that is none of ours: npm's server-everything, over streamable HTTP. Its process is killed and started
 // again on the same port, and nobody has to do anything about it.
 func TestServerEverything(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	process, address := w.startEverything("0")
 	w.apply(builder.MCPServer("everything").URL("http://" + address + "/mcp").Cooldown(time.Second).Obj())

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/cli"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // eras are the two that streamable HTTP has.
@@ -24,6 +26,7 @@ func seconds(n int) *metav1.Duration {
 
 // One server that accepts and never answers holds up nobody, even with one worker.
 func TestB19_HungServerDelaysNoOther(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(s *cli.Settings) { s.Workers = 1 })
 	hung := mcpfake.New(t)
 	hung.Freeze()
@@ -41,19 +44,32 @@ func TestB19_HungServerDelaysNoOther(t *testing.T) {
 // A slow server is not a hung one: the wait for an answer to the question for the era takes nothing from the time of
 // the handshake.
 func TestB19_SlowHandshakeHasItsWholeTime(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	slow := mcpfake.New(t)
-	slow.Fault(mcpfake.Discover, mcpfake.Forever, mcpfake.Hang())
-	slow.Fault(mcpfake.Initialize, mcpfake.Forever, mcpfake.Delay(2500*time.Millisecond))
-	w.apply(builder.MCPServer("slow").URL(slow.URL()).ConnectTimeout(3 * time.Second).Attempts(1).Obj())
-	w.ready("slow")
-	w.Expect(slow.Count("initialize")).To(Equal(1))
+	pace.Within(t, 3*time.Second, func(limit time.Duration) error {
+		slow, name := mcpfake.New(t), fmt.Sprintf("slow-%d", limit/time.Second)
+		slow.Fault(mcpfake.Discover, mcpfake.Forever, mcpfake.Hang()) // for a third of the time
+		slow.Fault(mcpfake.Initialize, mcpfake.Forever, mcpfake.Delay(limit*5/6))
+		w.apply(builder.MCPServer(name).URL(slow.URL()).ConnectTimeout(limit).Attempts(1).Obj())
+		w.Eventually(func() string { return says(w.get(name), v1alpha1.ConditionConnected) }).WithTimeout(2 * patience).
+			Should(MatchRegexp("^(True|False) "))
+		if server := w.get(name); says(server, v1alpha1.ConditionConnected) != "True Connected" {
+			return errors.New(describe(server))
+		}
+		w.ready(name)
+		w.Expect(slow.Count("initialize")).To(Equal(1))
+		return nil
+	})
 }
+
+// idle is how long a fleet is watched that nobody touches: longer than edges are joined, and in `make soak` longer than
+// health probes are apart.
+func idle() time.Duration { return pace.Pick(15*time.Second, 2*time.Minute) }
 
 // Healthy servers that nobody touches cause no write, and a manager that starts over them neither.
 func TestB57_IdleFleetWritesNothing(t *testing.T) {
 	t.Parallel()
-	const count = 50
+	count := pace.Pick(20, 50)
 	w := newWorld(t)
 	for i := range count {
 		era := mcpfake.Legacy
@@ -65,7 +81,7 @@ func TestB57_IdleFleetWritesNothing(t *testing.T) {
 	}
 	versions := w.versions(count)
 	status, maps := w.manager.writes.status.Load(), w.manager.writes.configMaps.Load()
-	w.Consistently(func() map[string]string { return w.versions(count) }, 2*time.Minute, 10*time.Second).
+	w.Consistently(func() map[string]string { return w.versions(count) }, idle(), idle()/12).
 		Should(Equal(versions))
 	w.Expect(w.passes()).To(And(BeNumerically(">=", count), BeNumerically("<=", 4*count)), "passes")
 	w.Expect(w.manager.writes.status.Load()-status).To(BeZero(), "status writes")
@@ -117,6 +133,7 @@ func (w *world) gauge(name string) float64 {
 
 // A status write that meets a newer version is tried again quietly.
 func TestB61_ConflictsConverge(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t)
 	w.manager.writes.refuse.Store(5)

@@ -257,16 +257,22 @@ var cases = []*ailment{
 	},
 	{
 		name: "hung-initialize", ready: "False ConnectTimeout", state: "Quarantined",
-		server: func(w *world) *builder.MCPServerBuilder { return at(faulty(w, mcpfake.Initialize, mcpfake.Hang())) },
+		server: func(w *world) *builder.MCPServerBuilder {
+			return at(faulty(w, mcpfake.Initialize, mcpfake.Hang())).ConnectTimeout(time.Second)
+		},
 	},
 	{
 		name: "hung-altogether", ready: "False ConnectTimeout", state: "Quarantined",
-		server: func(w *world) *builder.MCPServerBuilder { return at(faulty(w, mcpfake.Any, mcpfake.Hang())) },
+		server: func(w *world) *builder.MCPServerBuilder {
+			return at(faulty(w, mcpfake.Any, mcpfake.Hang())).ConnectTimeout(time.Second)
+		},
 	},
 	// What the server lists, and where it goes.
 	{
 		name: "hung-list", ready: "False ListToolsTimeout", state: "Quarantined",
-		server: func(w *world) *builder.MCPServerBuilder { return at(faulty(w, mcpfake.List, mcpfake.Hang())) },
+		server: func(w *world) *builder.MCPServerBuilder {
+			return at(faulty(w, mcpfake.List, mcpfake.Hang())).ListTimeout(time.Second)
+		},
 	},
 	{
 		name: "list-error", ready: "False ListToolsFailed", state: "Connected",
@@ -301,9 +307,9 @@ var cases = []*ailment{
 	},
 }
 
-// quick settles soon, and then stays as it is for longer than a test runs.
+// quick settles after one attempt, and then stays as it is for longer than a test runs.
 func quick() *builder.MCPServerBuilder {
-	return builder.MCPServer("").ConnectTimeout(time.Second).ListTimeout(time.Second).Attempts(1).Cooldown(time.Hour)
+	return builder.MCPServer("").ConnectTimeout(patience).ListTimeout(patience).Attempts(1).Cooldown(time.Hour)
 }
 
 // atURL is an object with the credential that all cases share.

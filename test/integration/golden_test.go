@@ -34,6 +34,7 @@ const canary = "canary-5f2c9e1ab7"
 // What a person reads who asks kubectl what is wrong, case by case. The golden files are prose that was read and
 // judged: each must say what happened, what to do next, and nothing that is secret.
 func TestDescribeTellsTheNextStep(t *testing.T) {
+	t.Parallel()
 	granted, denied := newNamespace(t), newNamespace(t)
 	granted.permitSecrets()
 	granted.startManager(func(s *cli.Settings) {
@@ -64,6 +65,7 @@ func TestDescribeTellsTheNextStep(t *testing.T) {
 }
 
 func TestEveryGoldenFileHasACase(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(goldenFile("*"))
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +86,7 @@ func TestEveryGoldenFileHasACase(t *testing.T) {
 
 // The command that a condition holds does what it says, in the shell that a person pastes it into.
 func TestToldReconnectCommandTriesAtOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t)
 	w.Expect(fake.Refuse()).To(Succeed())
@@ -140,7 +143,7 @@ func (c *ailment) examine(w *world) {
 	}
 	golden, err := os.ReadFile(goldenFile(c.name))
 	w.Expect(err).NotTo(HaveOccurred(), "run with -update to write it")
-	w.Eventually(look, "20s", "500ms").Should(Equal(string(golden)),
+	w.Eventually(look, patience, "500ms").Should(Equal(string(golden)),
 		func() string { return "golden (-), told (+):\n" + cmp.Diff(string(golden), told) })
 	w.noCanaryIn("describe", whole)
 }

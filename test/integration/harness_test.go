@@ -23,10 +23,11 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/config"
 	"github.com/mooring-dev/mooring/internal/cli"
+	"github.com/mooring-dev/mooring/test/pace"
 )
 
 // patience is how long a test waits for what must happen; it fails after that. It is no measurement.
-const patience = 60 * time.Second
+const patience = pace.Patience
 
 // journal keeps what all managers logged, for the search for canaries.
 type journal struct {

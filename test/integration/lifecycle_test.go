@@ -27,34 +27,41 @@ import (
 )
 
 // Servers that do not answer DELETE are closed in the background: with one worker, all objects and their ConfigMaps go
-// at once, and others are served meanwhile. Waiting for each would take a second a server.
+// about as soon as those of servers that answer, and others are served meanwhile. Waiting for each would take a second a
+// server.
 func TestServersThatHangOnDeleteDelayNothing(t *testing.T) {
+	t.Parallel()
 	const count = 20
 	w := newWorld(t, func(s *cli.Settings) { s.Workers = 1 })
-	hung := make([]*mcpfake.Server, count)
-	for i := range hung {
-		hung[i] = mcpfake.New(t)
-		hung[i].Fault(mcpfake.Delete, mcpfake.Forever, mcpfake.Hang())
-		w.apply(builder.MCPServer(fmt.Sprintf("hung-%d", i)).URL(hung[i].URL()).Obj())
-	}
-	for i := range hung {
-		w.ready(fmt.Sprintf("hung-%d", i))
-	}
-	for i := range hung {
-		w.Expect(admin.Delete(w.ctx, w.get(fmt.Sprintf("hung-%d", i)))).To(Succeed())
-	}
-	w.apply(builder.MCPServer("good").URL(mcpfake.New(t).URL()).Obj())
-	w.Eventually(func() (left int) {
-		for i := range hung {
-			if w.configMap(fmt.Sprintf("hung-%d-mcp-tools", i)) != nil {
-				left++
-			}
+	fleet := func(name string, fault mcpfake.Fault) (fakes []*mcpfake.Server) {
+		for i := range count {
+			fakes = append(fakes, mcpfake.New(t))
+			fakes[i].Fault(mcpfake.Delete, mcpfake.Forever, fault)
+			w.apply(builder.MCPServer(fmt.Sprintf("%s-%d", name, i)).URL(fakes[i].URL()).Obj())
 		}
-		return left
-	}, 10*time.Second).Should(BeZero())
-	w.ready("good")
-	for i := range hung {
-		hung[i].AwaitCount(t, "DELETE", 1)
+		for i := range count {
+			w.ready(fmt.Sprintf("%s-%d", name, i))
+		}
+		return fakes
+	}
+	deleted := func(name string) time.Duration {
+		begun := time.Now()
+		for i := range count {
+			w.Expect(admin.Delete(w.ctx, w.get(fmt.Sprintf("%s-%d", name, i)))).To(Succeed())
+		}
+		w.apply(builder.MCPServer("beside-" + name).URL(mcpfake.New(t).URL()).Obj())
+		for i := range count {
+			w.Eventually(func() bool { return w.configMap(fmt.Sprintf("%s-%d-mcp-tools", name, i)) == nil }).Should(BeTrue())
+		}
+		w.ready("beside-" + name)
+		return time.Since(begun)
+	}
+	fleet("quick", mcpfake.Delay(0))
+	hung := fleet("hung", mcpfake.Hang())
+	quick := deleted("quick")
+	w.Expect(deleted("hung")).To(BeNumerically("<", 2*quick+count/2*time.Second))
+	for _, fake := range hung {
+		fake.AwaitCount(t, "DELETE", 1)
 	}
 }
 
@@ -70,7 +77,9 @@ func (w *world) ownerOf(server string) types.UID {
 
 // Who declares a server anew under the same name gets a new session, and the catalog that was left is theirs.
 func TestRecreatedServerTakesItsCatalogOver(t *testing.T) {
+	t.Parallel()
 	t.Run("while the manager runs", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		fake := mcpfake.New(t)
 		w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj())
@@ -82,6 +91,7 @@ func TestRecreatedServerTakesItsCatalogOver(t *testing.T) {
 		w.Expect(fake.Count("DELETE")).To(Equal(1))
 	})
 	t.Run("while no manager runs", func(t *testing.T) {
+		t.Parallel()
 		w := newWorld(t)
 		fake := mcpfake.New(t)
 		w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj())
@@ -99,6 +109,7 @@ func TestRecreatedServerTakesItsCatalogOver(t *testing.T) {
 
 // What was deleted while nobody watched leaves nothing behind once somebody does.
 func TestServerDeletedWhileNoManagerRan(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.apply(builder.MCPServer("gone").URL(mcpfake.New(t).URL()).Obj(),
 		builder.MCPServer("kept").URL(mcpfake.New(t).URL()).Obj())
@@ -115,6 +126,7 @@ func TestServerDeletedWhileNoManagerRan(t *testing.T) {
 // Of two managers one holds the sessions. When it ends, it closes them before it gives the lease away, and its
 // successor takes over without a write.
 func TestSecondManagerTakesOver(t *testing.T) {
+	t.Parallel()
 	elected := func(s *cli.Settings) { s.LeaderElect, s.LeaderNamespace = true, config.Namespace }
 	w := newWorld(t, elected)
 	fakes := make([]*mcpfake.Server, 3)
@@ -141,6 +153,7 @@ func TestSecondManagerTakesOver(t *testing.T) {
 
 // The tools that people and pipelines use see what they expect.
 func TestKubectlWaitAndDiff(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithBearer("token-1"))
 	manifest := func(list string) string {
@@ -203,6 +216,7 @@ func (w *world) reconnect(name, value string) {
 }
 
 func TestReconnectOpensOneNewSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t)
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj())
@@ -218,10 +232,11 @@ func TestReconnectOpensOneNewSession(t *testing.T) {
 
 // A quarantine outlives the manager: nothing is sent before it is over, and the next strike is the next one.
 func TestQuarantineSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	bad, good := mcpfake.New(t), mcpfake.New(t)
 	bad.Fault(mcpfake.Any, mcpfake.Forever, mcpfake.Status(500, nil, "no"))
-	w.apply(builder.MCPServer("bad").URL(bad.URL()).Attempts(1).Cooldown(4*time.Second).Strikes(10).Obj(),
+	w.apply(builder.MCPServer("bad").URL(bad.URL()).Attempts(1).Cooldown(10*time.Second).Strikes(10).Obj(),
 		builder.MCPServer("good").URL(good.URL()).Obj())
 	w.await("bad", v1alpha1.ConditionQuarantined, "True ServerError")
 	w.ready("good")
@@ -246,6 +261,7 @@ func TestQuarantineSurvivesARestart(t *testing.T) {
 
 // A refusal outlives the manager, too, and so does a reconnect that was asked for while none ran.
 func TestReconnectAskedForWhileNoManagerRan(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake, good := mcpfake.New(t, mcpfake.WithBearer("token-1")), mcpfake.New(t)
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj(), builder.MCPServer("good").URL(good.URL()).Obj())
@@ -269,8 +285,10 @@ func TestReconnectAskedForWhileNoManagerRan(t *testing.T) {
 // What the server says changed is listed anew, also over a stream that was opened again, and what changed while there
 // was none is not missed.
 func TestListChangedReachesTheCatalog(t *testing.T) {
+	t.Parallel()
 	for name, era := range eras {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			fake := mcpfake.New(t, mcpfake.WithEra(era))
 			w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj())

@@ -3,6 +3,7 @@ package integration
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +35,12 @@ var (
 	assetsDir = cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), filepath.Join("..", "..", "bin"))
 )
 
+// atOnce is how many tests run at once: each has a namespace and a manager of its own, and mostly waits.
+const atOnce = "12"
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", atOnce) // the flag exists
 	status, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "integration:", err)
@@ -51,7 +57,7 @@ func run(m *testing.M) (status int, err error) {
 	ctrl.SetLogger(zap.New(zap.UseDevMode(true), zap.WriteTo(logs)))
 	plane = &envtest.Environment{
 		BinaryAssetsDirectory:    assets,
-		ControlPlaneStartTimeout: 2 * time.Minute,
+		ControlPlaneStartTimeout: patience,
 		ControlPlaneStopTimeout:  time.Minute,
 	}
 	plane.ControlPlane.GetAPIServer().Path = filepath.Join(assets, "kube-apiserver")

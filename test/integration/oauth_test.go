@@ -29,9 +29,10 @@ func protected(t *testing.T, authority *oauthserver.Server) (*mcpfake.Server, st
 
 // A server behind short-lived tokens is Ready and stays so: its session outlives them.
 func TestOAuthServerIsReadyAndStaysSo(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	authority := oauthserver.New(t, canary)
-	authority.SetLife(2 * time.Second)
+	authority.SetLife(10 * time.Second)
 	fake, address := protected(t, authority)
 	w.apply(builder.Secret("", "login").Key("secret", canary).Obj(),
 		builder.MCPServer("fs").URL(address).OAuth(authority.TokenURL(), oauthserver.ClientID, "login", "secret").
@@ -45,6 +46,7 @@ func TestOAuthServerIsReadyAndStaysSo(t *testing.T) {
 
 // Only another credential helps against a client that is refused, and it does so without an edit of the server.
 func TestOAuthClientSecretIsCorrected(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	authority := oauthserver.New(t, "right-"+canary)
 	_, address := protected(t, authority)
@@ -70,6 +72,7 @@ func TestOAuthClientSecretIsCorrected(t *testing.T) {
 
 // An outage of the token server is no refusal: it heals by itself.
 func TestOAuthTokenServerIsDownAndComesBack(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	authority := oauthserver.New(t, canary)
 	w.Expect(authority.Refuse()).To(Succeed())

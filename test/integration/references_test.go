@@ -19,6 +19,7 @@ import (
 // A credential that changes replaces the session: the new one is opened with the new value, the old one is closed with
 // DELETE, and the old value is never sent on the new session. Ready does not flap meanwhile.
 func TestB48_RotatedSecretReplacesTheSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithBearer("first", "second"))
 	secret := builder.Secret(w.namespace, "login").Key("token", "first").Obj()
@@ -38,6 +39,7 @@ func TestB48_RotatedSecretReplacesTheSession(t *testing.T) {
 
 // What is referred to may come later: the watch brings the server back, nobody edits it.
 func TestB50_MissingReferenceComesLater(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithBearer("token-1"), mcpfake.WithTLS())
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Bearer("login", "token").
@@ -54,6 +56,7 @@ func TestB50_MissingReferenceComesLater(t *testing.T) {
 
 // A private authority is trusted besides the system's, read again when it changes, and told when it is missing.
 func TestB54_PrivateAuthority(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithTLS())
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Attempts(1).Obj())
@@ -78,6 +81,7 @@ func TestB54_PrivateAuthority(t *testing.T) {
 // Reading Secrets is the installer's choice. Without it the condition holds the very command that grants it, and once
 // that was run the server becomes Ready without a restart.
 func TestSecretAccessDeniedUntilGranted(t *testing.T) {
+	t.Parallel()
 	w := newNamespace(t)
 	w.startManager()
 	fake := mcpfake.New(t, mcpfake.WithBearer("token-1"))
@@ -102,6 +106,7 @@ func (w *world) kubectlFrom(text string) {
 
 // A Secret of another namespace cannot even be written down.
 func TestB51_SecretOfAnotherNamespaceIsNotExpressible(t *testing.T) {
+	t.Parallel()
 	w := newNamespace(t)
 	manifest := fmt.Sprintf(`
 apiVersion: mooring.dev/v1alpha1
@@ -133,6 +138,7 @@ func (w *world) replace(secret *corev1.Secret, key, value string) {
 
 // A credential that is mended while no manager runs is tried as soon as one does: nobody is left to wake the server.
 func TestSecretMendedWhileNoManagerRuns(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithBearer("token-2"))
 	secret := builder.Secret(w.namespace, "login").Key("token", "token-1").Obj()

@@ -65,6 +65,7 @@ func (w *world) forbidCatalogs() {
 // What a policy of the cluster refuses to store is told on both objects in the policy's words; the session is told as
 // it is, and what is not stored is not offered.
 func TestCatalogsThatAPolicyRefuses(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.forbidCatalogs()
 	fake := mcpfake.New(t, mcpfake.WithTools(tools("t", 1)...))

@@ -56,6 +56,7 @@ func (w *world) keys(name string) []string {
 
 // Whatever others do to our ConfigMaps, readers find what status says there, and nothing else.
 func TestWhatOthersDoToOurConfigMaps(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithTools(tools("t", 2)...))
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj(), builder.AgentSession("coder").Obj())

@@ -14,8 +14,10 @@ import (
 )
 
 func TestServerBecomesReadyAndPublishesItsTools(t *testing.T) {
+	t.Parallel()
 	for name, era := range map[string]mcpfake.Era{"legacy": mcpfake.Legacy, "modern": mcpfake.Modern} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			fake := mcpfake.New(t, mcpfake.WithEra(era))
 			w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj())
@@ -38,6 +40,7 @@ func TestServerBecomesReadyAndPublishesItsTools(t *testing.T) {
 }
 
 func TestDeletedServerClosesItsSessionAndLosesItsCatalog(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t)
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj())
@@ -49,6 +52,7 @@ func TestDeletedServerClosesItsSessionAndLosesItsCatalog(t *testing.T) {
 }
 
 func TestRefusingServerIsToldAndOthersAreNot(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake, refusing := mcpfake.New(t), mcpfake.New(t)
 	w.Expect(refusing.Refuse()).To(Succeed())
@@ -62,6 +66,7 @@ func TestRefusingServerIsToldAndOthersAreNot(t *testing.T) {
 }
 
 func TestDisabledServerIsReadyWithoutSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t)
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Disabled().Obj())
@@ -75,6 +80,7 @@ func TestDisabledServerIsReadyWithoutSession(t *testing.T) {
 }
 
 func TestBearerFromSecretThatComesLaterAndChanges(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	fake := mcpfake.New(t, mcpfake.WithBearer("first"))
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Bearer("login", "token").Obj())
