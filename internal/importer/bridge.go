@@ -7,7 +7,6 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/template"
 )
 
 // bridgePackage is a program that clients without HTTP run in front of a remote server. Behind it is what is meant.
@@ -33,7 +32,7 @@ var bridgeFlags = words("--header --transport --host --ignore-tool --auth-timeou
 
 // bridge translates a remote server behind mcp-remote.
 func (e *clientEntry) bridge(arguments []string, environment []pair) error {
-	e.scope.Env = map[string]template.Text{}
+	e.scope.Env = map[string]template{}
 	for _, v := range environment {
 		e.scope.Env[v.name] = v.value
 	}
@@ -67,7 +66,7 @@ func (e *clientEntry) bridgeArguments(r *remote, arguments []string) {
 		flag, content, attached := strings.Cut(arguments[i], "=")
 		if !strings.HasPrefix(flag, "-") {
 			if r.url == nil {
-				r.url = e.scope.Parse(arguments[i])
+				r.url = e.scope.parse(arguments[i])
 			}
 			continue
 		}
@@ -87,7 +86,7 @@ func (e *clientEntry) bridgeFlag(r *remote, flag, content string) {
 			e.say("a header is left out: it has no name")
 			return
 		}
-		r.headers = append(r.headers, pair{name: strings.TrimSpace(name), value: e.scope.Parse(rest)})
+		r.headers = append(r.headers, pair{name: strings.TrimSpace(name), value: e.scope.parse(rest)})
 	case "--transport":
 		switch content {
 		case "http-only":

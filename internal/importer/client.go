@@ -9,13 +9,11 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/jsonc"
-	"github.com/mooring-dev/mooring/internal/importer/template"
 )
 
 // client translates an entry of a client's file.
 func (d *declaration) client(b *binder) error {
-	e := &clientEntry{binder: b, fields: d.fields, scope: template.Scope{Inputs: d.inputs}, provider: d.provider}
+	e := &clientEntry{binder: b, fields: d.fields, scope: scope{inputs: d.inputs}, provider: d.provider}
 	if err := e.transport(); err != nil {
 		return err
 	}
@@ -27,8 +25,8 @@ func (d *declaration) client(b *binder) error {
 // clientEntry is an entry under translation.
 type clientEntry struct {
 	*binder
-	scope    template.Scope
-	fields   *jsonc.Object
+	scope    scope
+	fields   *object
 	provider string
 	used     []string
 }
@@ -37,7 +35,7 @@ type clientEntry struct {
 func (e *clientEntry) take(names ...string) any {
 	var out any
 	for _, name := range names {
-		if member, ok := e.fields.Lookup(name); ok {
+		if member, ok := e.fields.lookup(name); ok {
 			e.used = append(e.used, name)
 			if out == nil {
 				out = member
@@ -70,10 +68,10 @@ func (e *clientEntry) transport() error {
 	if hasCommand {
 		e.say("command is ignored: the entry's type is remote")
 	}
-	r := &remote{binder: e.binder, url: e.scope.Parse(url), protocol: e.protocol(kind)}
+	r := &remote{binder: e.binder, url: e.scope.parse(url), protocol: e.protocol(kind)}
 	for name, member := range e.headerFields() {
 		if content, ok := scalar(member); ok {
-			r.headers = append(r.headers, pair{name: name, value: e.scope.Parse(content)})
+			r.headers = append(r.headers, pair{name: name, value: e.scope.parse(content)})
 		} else {
 			e.say("header %s is left out: its value is no text", credential.Show(name))
 		}
@@ -82,8 +80,8 @@ func (e *clientEntry) transport() error {
 }
 
 func (e *clientEntry) headerFields() func(func(string, any) bool) {
-	headers, _ := e.take("headers").(*jsonc.Object)
-	return headers.All()
+	headers, _ := e.take("headers").(*object)
+	return headers.all()
 }
 
 // The kinds of transport.
@@ -101,7 +99,7 @@ var kinds = map[string]string{
 }
 
 func (e *clientEntry) kind() (string, error) {
-	if _, ok := e.fields.Lookup("httpUrl"); ok {
+	if _, ok := e.fields.lookup("httpUrl"); ok {
 		return kindHTTP, nil
 	}
 	word, _ := e.take("type", "transport", "transportType").(string)
@@ -172,17 +170,17 @@ func (e *clientEntry) run(command []string) error {
 	}
 	p := &process{binder: e.binder, environment: environment}
 	for _, word := range command {
-		p.words = append(p.words, e.scope.Parse(word))
+		p.words = append(p.words, e.scope.parse(word))
 	}
 	return p.translate()
 }
 
 func (e *clientEntry) environment() []pair {
 	var out []pair
-	fields, _ := e.take("env").(*jsonc.Object)
-	for name, member := range fields.All() {
+	fields, _ := e.take("env").(*object)
+	for name, member := range fields.all() {
 		if content, ok := scalar(member); ok {
-			out = append(out, pair{name: name, value: e.scope.Parse(content)})
+			out = append(out, pair{name: name, value: e.scope.parse(content)})
 		} else {
 			e.say("env %s is left out: its value is no text", credential.Show(name))
 		}
@@ -252,7 +250,7 @@ var silent = []string{"name", "displayName", "gallery", "version", "icon", "icon
 
 // rest says what is not carried over.
 func (e *clientEntry) rest() {
-	for key, member := range e.fields.All() {
+	for key, member := range e.fields.all() {
 		if slices.Contains(e.used, key) || slices.Contains(silent, key) || empty(member) {
 			continue
 		}
@@ -274,8 +272,8 @@ func empty(member any) bool {
 		return !v
 	case []any:
 		return len(v) == 0
-	case *jsonc.Object:
-		return v.Len() == 0
+	case *object:
+		return v.len() == 0
 	default:
 		return false
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/template"
 )
 
 // Flags of `docker run` that have a value, with one letter and in full, and those that have none.
@@ -32,7 +31,7 @@ type containerRun struct {
 }
 
 // container translates what follows `docker run`: the image, its environment and its arguments.
-func (p *process) container(words []template.Text) error {
+func (p *process) container(words []template) error {
 	r := &containerRun{process: p, given: p.environment}
 	p.environment = nil
 	at, err := r.flags(words)
@@ -49,7 +48,7 @@ func (p *process) container(words []template.Text) error {
 }
 
 // flags translates the flags, and returns where the image stands.
-func (r *containerRun) flags(words []template.Text) (image int, err error) {
+func (r *containerRun) flags(words []template) (image int, err error) {
 	for i := 0; i < len(words); i++ {
 		name, content, attached := runFlag(words[i])
 		if name == "" {
@@ -66,12 +65,12 @@ func (r *containerRun) flags(words []template.Text) (image int, err error) {
 	return 0, errors.New("its container has no image")
 }
 
-func (r *containerRun) flag(name string, content template.Text) error {
+func (r *containerRun) flag(name string, content template) error {
 	switch {
 	case name == "-e", name == "--env":
 		r.passes(content)
 	case name == "--entrypoint":
-		r.entrypoint, _ = content.Literal()
+		r.entrypoint, _ = content.literal()
 	case !valueFlags[name] && !bareFlags[name]:
 		return errors.New("its container has a flag that is not known, so its image cannot be told")
 	case !quietFlags[name]:
@@ -81,40 +80,40 @@ func (r *containerRun) flag(name string, content template.Text) error {
 }
 
 // runFlag takes a word apart that is a flag: --flag=value, -fvalue or alone. Another word has no name.
-func runFlag(word template.Text) (name string, content template.Text, attached bool) {
-	if len(word) == 0 || word[0].Ref != nil || len(word[0].Plain) < 2 || word[0].Plain[0] != '-' {
+func runFlag(word template) (name string, content template, attached bool) {
+	if len(word) == 0 || word[0].ref != nil || len(word[0].plain) < 2 || word[0].plain[0] != '-' {
 		return "", nil, false
 	}
-	before, after, found := word.Cut("=")
-	if name = word[0].Plain[:2]; name != "--" && valueFlags[name] && before[0].Plain != name {
-		_, after, _ = word.Cut(name)
+	before, after, found := word.cut("=")
+	if name = word[0].plain[:2]; name != "--" && valueFlags[name] && before[0].plain != name {
+		_, after, _ = word.cut(name)
 		return name, after, true
 	}
-	if name, literal := before.Literal(); literal {
+	if name, literal := before.literal(); literal {
 		return name, after, found
 	}
-	return word[0].Plain, nil, true // not known, as there is none of this name
+	return word[0].plain, nil, true // not known, as there is none of this name
 }
 
 // passes carries over a variable of the container: NAME=value, or NAME alone with the value that docker itself has.
-func (r *containerRun) passes(content template.Text) {
-	before, after, found := content.Cut("=")
-	name, ok := before.Literal()
+func (r *containerRun) passes(content template) {
+	before, after, found := content.cut("=")
+	name, ok := before.literal()
 	switch at := slices.IndexFunc(r.given, func(v pair) bool { return v.name == name }); {
 	case !ok:
-		r.say("a variable of the container is left out: its name has %s", before.References())
+		r.say("a variable of the container is left out: its name has %s", before.references())
 	case found:
 		r.environment = append(r.environment, pair{name: name, value: after})
 	case at >= 0:
 		r.environment = append(r.environment, r.given[at])
 	default:
-		r.environment = append(r.environment, pair{name: name, value: template.Scope{}.Environment(name)})
+		r.environment = append(r.environment, pair{name: name, value: scope{}.environment(name)})
 	}
 }
 
 // image translates the image and the words behind it, which its entrypoint gets.
-func (r *containerRun) image(word template.Text, arguments []template.Text) error {
-	image, _ := r.settle(word).Literal()
+func (r *containerRun) image(word template, arguments []template) error {
+	image, _ := r.settle(word).literal()
 	if !imageForm.MatchString(image) || len(image) > mostImage || credential.Looks(image) {
 		return errors.New("the image of its container cannot be told")
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer"
-	"github.com/mooring-dev/mooring/internal/importer/manifest"
 )
 
 // entry imports one entry of mcpServers.
@@ -425,7 +424,7 @@ func FuzzImport(f *testing.F) {
 				g.Expect(keys[reference[1]]).To(BeTrue(), reference[0])
 			}
 		}
-		_, err = manifest.Options{}.YAML(result)
+		_, err = result.YAML()
 		g.Expect(err).NotTo(HaveOccurred())
 	})
 }

@@ -7,8 +7,6 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/jsonc"
-	"github.com/mooring-dev/mooring/internal/importer/template"
 )
 
 // Origin is what is known of a file besides its text.
@@ -90,18 +88,18 @@ type finder struct {
 }
 
 // find returns every entry of the file, in its order.
-func find(root *jsonc.Object, origin Origin, result *Result) []*declaration {
+func find(root *object, origin Origin, result *Result) []*declaration {
 	f := &finder{origin: origin, result: result}
 	f.provider, f.level = origin.locate()
 	f.published(root)
 	f.clients(root)
 	f.editor(root, "")
-	f.editor(root.Object("mcp"), "mcp")
-	f.editor(root.Object("settings").Object("mcp"), "settings.mcp")
-	f.editor(root.Object("customizations").Object("vscode").Object("mcp"), "customizations.vscode.mcp")
-	for name, project := range root.Object("projects").All() {
-		if members, ok := project.(*jsonc.Object); ok {
-			f.entries(members.Object("mcpServers"), "project "+credential.Show(name), nil, f.provider, v1alpha1.LevelUser)
+	f.editor(root.object("mcp"), "mcp")
+	f.editor(root.object("settings").object("mcp"), "settings.mcp")
+	f.editor(root.object("customizations").object("vscode").object("mcp"), "customizations.vscode.mcp")
+	for name, project := range root.object("projects").all() {
+		if members, ok := project.(*object); ok {
+			f.entries(members.object("mcpServers"), "project "+credential.Show(name), nil, f.provider, v1alpha1.LevelUser)
 		}
 	}
 	if len(f.declared) == 0 {
@@ -111,12 +109,12 @@ func find(root *jsonc.Object, origin Origin, result *Result) []*declaration {
 }
 
 // clients reads what most clients have.
-func (f *finder) clients(root *jsonc.Object) {
-	f.entries(root.Object("mcpServers"), "", inputs(root), f.provider, f.level)
+func (f *finder) clients(root *object) {
+	f.entries(root.object("mcpServers"), "", inputs(root), f.provider, f.level)
 }
 
 // editor reads VS Code's form. A file of that form elsewhere than in a project is a user's.
-func (f *finder) editor(root *jsonc.Object, where string) {
+func (f *finder) editor(root *object, where string) {
 	level := f.level
 	if level == "" && f.origin.Path != "" {
 		level = v1alpha1.LevelUser
@@ -125,33 +123,33 @@ func (f *finder) editor(root *jsonc.Object, where string) {
 	if provider == "" {
 		provider = ProviderVSCode
 	}
-	f.entries(root.Object("servers"), where, inputs(root), provider, level)
+	f.entries(root.object("servers"), where, inputs(root), provider, level)
 	if where != "" {
-		f.entries(root.Object("mcpServers"), where, inputs(root), provider, level)
+		f.entries(root.object("mcpServers"), where, inputs(root), provider, level)
 	}
 }
 
 // bare reads a file that is nothing but a map of entries, or one entry.
-func (f *finder) bare(root *jsonc.Object) {
+func (f *finder) bare(root *object) {
 	if isEntry(root) {
-		name := root.Text("name")
+		name := root.text("name")
 		if name == "" {
 			name = "server"
 		}
 		f.add(&declaration{name: name, fields: root, provider: f.provider, level: f.level})
 		return
 	}
-	for _, member := range root.All() {
-		if fields, ok := member.(*jsonc.Object); !ok || !isEntry(fields) {
+	for _, member := range root.all() {
+		if fields, ok := member.(*object); !ok || !isEntry(fields) {
 			return
 		}
 	}
 	f.entries(root, "", nil, f.provider, f.level)
 }
 
-func isEntry(fields *jsonc.Object) bool {
+func isEntry(fields *object) bool {
 	for _, key := range []string{"command", "url", "serverUrl", "httpUrl"} {
-		if _, ok := fields.Lookup(key); ok {
+		if _, ok := fields.lookup(key); ok {
 			return true
 		}
 	}
@@ -159,25 +157,25 @@ func isEntry(fields *jsonc.Object) bool {
 }
 
 func (f *finder) entries(
-	servers *jsonc.Object, where string, asked map[string]template.Input, provider string, level v1alpha1.Level,
+	servers *object, where string, asked map[string]input, provider string, level v1alpha1.Level,
 ) {
-	for _, key := range servers.Twice() {
+	for _, key := range servers.duplicates() {
 		f.result.Notes = append(f.result.Notes, "server "+credential.Show(key)+" stands twice; the last one counts")
 	}
-	for name, member := range servers.All() {
-		fields, _ := member.(*jsonc.Object)
+	for name, member := range servers.all() {
+		fields, _ := member.(*object)
 		f.add(&declaration{name: name, place: where, fields: fields, inputs: asked, provider: provider, level: level})
 	}
 }
 
 // published reads the registry's form: one server, an answer that has one, or an answer that has many.
-func (f *finder) published(root *jsonc.Object) {
-	for _, item := range append([]any{root, root.Object("server")}, root.Array("servers")...) {
-		fields, _ := item.(*jsonc.Object)
-		if inner := fields.Object("server"); inner != nil && item != any(root) {
+func (f *finder) published(root *object) {
+	for _, item := range append([]any{root, root.object("server")}, root.array("servers")...) {
+		fields, _ := item.(*object)
+		if inner := fields.object("server"); inner != nil && item != any(root) {
 			fields = inner
 		}
-		if name := fields.Text("name"); name != "" && (fields.Array("remotes") != nil || fields.Array("packages") != nil) {
+		if name := fields.text("name"); name != "" && (fields.array("remotes") != nil || fields.array("packages") != nil) {
 			f.add(&declaration{name: name, fields: fields, provider: ProviderRegistry, registry: true})
 		}
 	}
@@ -194,20 +192,20 @@ func (f *finder) add(d *declaration) {
 }
 
 // inputs reads what VS Code asks a person for.
-func inputs(root *jsonc.Object) map[string]template.Input {
-	out := map[string]template.Input{}
-	for _, item := range root.Array("inputs") {
-		fields, _ := item.(*jsonc.Object)
-		id := fields.Text("id")
+func inputs(root *object) map[string]input {
+	out := map[string]input{}
+	for _, item := range root.array("inputs") {
+		fields, _ := item.(*object)
+		id := fields.text("id")
 		if id == "" {
 			continue
 		}
-		password, _ := fields.Lookup("password")
-		fallback, given := fields.Lookup("default")
+		password, _ := fields.lookup("password")
+		fallback, given := fields.lookup("default")
 		standard, isText := fallback.(string)
-		out[id] = template.Input{
-			Prompt:   question(fields.Text("description"), standard),
-			Fallback: standard, Given: given && isText, Password: password == true,
+		out[id] = input{
+			prompt:   question(fields.text("description"), standard),
+			fallback: standard, given: given && isText, password: password == true,
 		}
 	}
 	return out

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/template"
 )
 
 var (
@@ -41,7 +40,7 @@ func (r *remote) bindHeaders() {
 		case len(r.spec.HTTP.Headers) == mostHeaders:
 			r.say("%s is left out: there may be %d", shown, mostHeaders)
 		case lower == authorization:
-			r.authorize(h.value.Trim(), h.name)
+			r.authorize(h.value.trim(), h.name)
 		default:
 			r.header(h, spot{shown, h.name})
 		}
@@ -50,7 +49,7 @@ func (r *remote) bindHeaders() {
 }
 
 func (r *remote) header(h pair, at spot) {
-	bound := r.bind(h.value.Trim(), at, h.secret || credential.Header(h.name))
+	bound := r.bind(h.value.trim(), at, h.secret || credential.Header(h.name))
 	switch {
 	case bound.from != nil:
 	case bound.clear == "":
@@ -70,21 +69,21 @@ func (r *remote) put(name string, bound value) {
 
 // authorize translates an Authorization header. A bearer token is what spec.http.auth is for; of another scheme with a
 // variable the scheme may stand in clear; anything else is one value from the Secret.
-func (r *remote) authorize(t template.Text, name string) {
+func (r *remote) authorize(t template, name string) {
 	at := spot{"header Authorization", "authorization"}
-	if known, ok := t.Known(); ok && strings.TrimSpace(known) == "" {
+	if known, ok := t.known(); ok && strings.TrimSpace(known) == "" {
 		r.say("%s is left out: it is empty", at.shown)
 		return
 	}
-	scheme, rest := t.Scheme()
-	if flat, ok := t.Known(); ok && scheme == "" {
-		scheme, rest = template.Literal(flat).Scheme()
+	scheme, rest := t.scheme()
+	if flat, ok := t.known(); ok && scheme == "" {
+		scheme, rest = fixed(flat).scheme()
 	}
 	switch {
 	case strings.EqualFold(scheme, "bearer"):
 		at.key = "token"
-		r.spec.HTTP.Auth = &v1alpha1.Auth{Bearer: r.whole(rest.Trim(), at)}
-	case scheme != "" && rest.Single() != nil:
+		r.spec.HTTP.Auth = &v1alpha1.Auth{Bearer: r.whole(rest.trim(), at)}
+	case scheme != "" && rest.single() != nil:
 		r.put(name, value{clear: scheme + " " + r.variable(r.whole(rest, at))})
 	default:
 		r.put(name, value{from: r.whole(t, at)})

@@ -8,9 +8,6 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/jsonc"
-	"github.com/mooring-dev/mooring/internal/importer/naming"
-	"github.com/mooring-dev/mooring/internal/importer/template"
 	"github.com/mooring-dev/mooring/internal/secret"
 )
 
@@ -85,11 +82,11 @@ var (
 
 // Import translates a file. An error says that the file cannot be read, or declares nothing.
 func Import(text []byte, options Options) (*Result, error) {
-	value, err := jsonc.Decode(text)
+	value, err := decode(text)
 	if err != nil {
 		return nil, err
 	}
-	root, ok := value.(*jsonc.Object)
+	root, ok := value.(*object)
 	if !ok {
 		return nil, errNotObject
 	}
@@ -98,14 +95,14 @@ func Import(text []byte, options Options) (*Result, error) {
 	if len(declared) == 0 {
 		return nil, errNoServers
 	}
-	originals := make([]naming.Original, len(declared))
+	originals := make([]original, len(declared))
 	for i, d := range declared {
-		originals[i] = naming.Original{Name: d.name, Place: d.place, Owned: d.registry}
+		originals[i] = original{name: d.name, place: d.place, owned: d.registry}
 		if credential.Looks(d.name) { // a name made of it would show it, and a hash of it prove who guesses it right
-			originals[i].Name = ""
+			originals[i].name = ""
 		}
 	}
-	names := naming.Assign(originals)
+	names := assignNames(originals)
 	missing := slices.Clone(options.Names)
 	for i, d := range declared {
 		called := func(name string) bool { return name == d.name || name == names[i] }
@@ -137,8 +134,8 @@ func unknown(name string, declared []*declaration) error {
 // declaration is one entry before its translation.
 type declaration struct {
 	name, place string
-	fields      *jsonc.Object // nil when the entry is not an object
-	inputs      map[string]template.Input
+	fields      *object // nil when the entry is not an object
+	inputs      map[string]input
 	provider    string
 	level       v1alpha1.Level
 	registry    bool
@@ -151,7 +148,7 @@ func (d *declaration) translate(name, namespace string) *Entry {
 	case credential.Looks(d.name):
 		entry.say("is named %s, for its own name looks like a credential, and names are for everybody to see", name)
 	case name != d.name:
-		entry.say("is named %s: names have at most %d of a-z, 0-9 and '-', and no two are alike", name, naming.Most)
+		entry.say("is named %s: names have at most %d of a-z, 0-9 and '-', and no two are alike", name, maxName)
 	}
 	server := &v1alpha1.MCPServer{}
 	server.APIVersion, server.Kind = v1alpha1.GroupVersion.String(), "MCPServer"
@@ -173,7 +170,7 @@ func (d *declaration) fill(b *binder) error {
 	if d.fields == nil {
 		return errors.New("the entry is not a JSON object")
 	}
-	for _, key := range d.fields.Twice() {
+	for _, key := range d.fields.duplicates() {
 		b.entry.say("%s stands twice; the last one counts", credential.Show(key))
 	}
 	translate := d.client

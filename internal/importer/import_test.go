@@ -12,7 +12,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/mooring-dev/mooring/internal/importer"
-	"github.com/mooring-dev/mooring/internal/importer/manifest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -42,14 +41,15 @@ func golden(t *testing.T, folder string) {
 	g.Expect(err).NotTo(HaveOccurred())
 	notes := notesOf(result)
 	g.Expect(strings.ToLower(notes)).NotTo(ContainSubstring("canary"))
-	manifests, err := manifest.Options{}.YAML(result)
+	manifests, err := result.YAML()
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, document := range strings.Split(string(manifests), "\n---\n") {
 		if strings.Contains(document, "kind: MCPServer") {
 			g.Expect(strings.ToLower(document)).NotTo(ContainSubstring("canary"))
 		}
 	}
-	placeholders, err := manifest.Options{Placeholders: true}.YAML(result)
+	result.WithoutCredentials()
+	placeholders, err := result.YAML()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(strings.ToLower(string(placeholders))).NotTo(ContainSubstring("canary"))
 	for name, got := range map[string]string{"want.yaml": string(manifests), "want.txt": notes} {

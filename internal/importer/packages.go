@@ -6,13 +6,11 @@ import (
 	"strings"
 
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/jsonc"
-	"github.com/mooring-dev/mooring/internal/importer/template"
 )
 
 // packaged translates a package of the registry: the command that a client would run for it.
-func packaged(b *binder, fields *jsonc.Object, kind string) error {
-	if transport := fields.Object("transport").Text("type"); transport != "" && transport != kindStdio {
+func packaged(b *binder, fields *object, kind string) error {
+	if transport := fields.object("transport").text("type"); transport != "" && transport != kindStdio {
 		return errors.New("it serves at a URL of its own once it runs; run it, and import that URL")
 	}
 	identifier := word(fields, "identifier", "name")
@@ -26,7 +24,7 @@ func packaged(b *binder, fields *jsonc.Object, kind string) error {
 			p.environment = append(p.environment, pair{name, value, variable.secret()})
 		}
 	}
-	command, err := command(kind, identifier, fields.Text("version"), word(fields, "runtimeHint", "runtime_hint"))
+	command, err := command(kind, identifier, fields.text("version"), word(fields, "runtimeHint", "runtime_hint"))
 	if err != nil {
 		return err
 	}
@@ -36,8 +34,8 @@ func packaged(b *binder, fields *jsonc.Object, kind string) error {
 	return p.translate()
 }
 
-func environmentOf(fields *jsonc.Object) []any {
-	return append(fields.Array("environmentVariables"), fields.Array("environment_variables")...)
+func environmentOf(fields *object) []any {
+	return append(fields.array("environmentVariables"), fields.array("environment_variables")...)
 }
 
 // command is what runs a package of a kind, with the place of its runtime's arguments before the last word.
@@ -70,39 +68,39 @@ func command(kind, identifier, version, hint string) ([]string, error) {
 }
 
 // assemble puts the runtime's arguments before the package, and tells a container its environment.
-func (p *process) assemble(command []string, runtime []template.Text) []template.Text {
-	var out []template.Text
+func (p *process) assemble(command []string, runtime []template) []template {
+	var out []template
 	last := len(command) - 1
 	given := map[string]bool{}
 	for _, word := range command[:last] {
-		out = append(out, template.Literal(word))
+		out = append(out, fixed(word))
 		given[word] = true
 	}
 	for _, word := range runtime {
-		if literal, ok := word.Literal(); !ok || !given[literal] {
+		if literal, ok := word.literal(); !ok || !given[literal] {
 			out = append(out, word)
 		}
 	}
 	if command[0] == "docker" {
 		for _, variable := range p.environment {
-			out = append(out, template.Literal("-e"), template.Literal(variable.name))
+			out = append(out, fixed("-e"), fixed(variable.name))
 		}
 	}
-	out = append(out, template.Literal(command[last]))
+	out = append(out, fixed(command[last]))
 	if command[0] == "dnx" {
-		out = append(out, template.Literal("--"))
+		out = append(out, fixed("--"))
 	}
 	return out
 }
 
 // arguments are words of a command line: values by their place, and flags with their values.
-func arguments(b *binder, fields *jsonc.Object, names ...string) []template.Text {
-	var out []template.Text
+func arguments(b *binder, fields *object, names ...string) []template {
+	var out []template
 	for _, name := range names {
-		for i, item := range fields.Array(name) {
+		for i, item := range fields.array(name) {
 			argument := asked{binder: b, fields: item}
 			shown := fmt.Sprintf("%s[%d]", name, i)
-			flag := argument.object().Text("name")
+			flag := argument.object().text("name")
 			hint := word(argument.object(), "valueHint", "value_hint")
 			if hint == "" {
 				hint = "argument"
@@ -118,7 +116,7 @@ func arguments(b *binder, fields *jsonc.Object, names ...string) []template.Text
 				value = argument.sealedParts(value, hint, shown, flag == "-e" || flag == "--env")
 			}
 			if flag != "" {
-				out = append(out, template.Literal(flag))
+				out = append(out, fixed(flag))
 			}
 			out = append(out, value)
 		}

@@ -8,15 +8,13 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/jsonc"
-	"github.com/mooring-dev/mooring/internal/importer/template"
 )
 
 // published translates a registry's server.json. Its remotes and packages are ways to the same server: the first that
 // can be translated is taken, remotes before packages and streamable HTTP before SSE.
 func (d *declaration) published(b *binder) error {
-	b.notes(d.fields.Text("description"))
-	if status := d.fields.Text("status"); status != "" && status != "active" {
+	b.notes(d.fields.text("description"))
+	if status := d.fields.text("status"); status != "" && status != "active" {
 		b.say("its status is %s", credential.Show(status))
 	}
 	ways := waysTo(d.fields)
@@ -50,10 +48,10 @@ type way struct {
 	translate func(b *binder) error
 }
 
-func waysTo(fields *jsonc.Object) []way {
+func waysTo(fields *object) []way {
 	var out []way
-	for i, item := range fields.Array("remotes") {
-		remote, _ := item.(*jsonc.Object)
+	for i, item := range fields.array("remotes") {
+		remote, _ := item.(*object)
 		kind := word(remote, "type", "transport_type")
 		w := way{shown: fmt.Sprintf("remotes[%d] (%s)", i, credential.Show(kind)), rank: 1}
 		if kinds[plainKind(kind)] == kindHTTP {
@@ -62,8 +60,8 @@ func waysTo(fields *jsonc.Object) []way {
 		w.translate = func(b *binder) error { return remotely(b, remote, kind) }
 		out = append(out, w)
 	}
-	for i, item := range fields.Array("packages") {
-		pack, _ := item.(*jsonc.Object)
+	for i, item := range fields.array("packages") {
+		pack, _ := item.(*object)
 		kind := word(pack, "registryType", "registry_type", "registry_name")
 		out = append(out, way{
 			shown: fmt.Sprintf("packages[%d] (%s)", i, credential.Show(kind)), rank: 2,
@@ -75,16 +73,16 @@ func waysTo(fields *jsonc.Object) []way {
 }
 
 // word returns the first of these fields that is a text: the registry's names had underscores once.
-func word(fields *jsonc.Object, names ...string) string {
+func word(fields *object, names ...string) string {
 	for _, name := range names {
-		if text := fields.Text(name); text != "" {
+		if text := fields.text(name); text != "" {
 			return text
 		}
 	}
 	return ""
 }
 
-func remotely(b *binder, fields *jsonc.Object, kind string) error {
+func remotely(b *binder, fields *object, kind string) error {
 	r := &remote{binder: b}
 	switch kinds[plainKind(kind)] {
 	case kindHTTP:
@@ -96,8 +94,8 @@ func remotely(b *binder, fields *jsonc.Object, kind string) error {
 	default:
 		return errors.New("its type is no transport of Mooring")
 	}
-	r.url = curly(fields.Text("url"), fields.Object("variables"))
-	for _, item := range fields.Array("headers") {
+	r.url = curly(fields.text("url"), fields.object("variables"))
+	for _, item := range fields.array("headers") {
 		header := asked{binder: b, fields: item}
 		if name, value, ok := header.named("header"); ok {
 			r.headers = append(r.headers, pair{name, value, header.secret()})
@@ -112,14 +110,14 @@ type asked struct {
 	fields any
 }
 
-func (a asked) object() *jsonc.Object {
-	fields, _ := a.fields.(*jsonc.Object)
+func (a asked) object() *object {
+	fields, _ := a.fields.(*object)
 	return fields
 }
 
 func (a asked) flag(names ...string) bool {
 	for _, name := range names {
-		if set, _ := a.object().Lookup(name); set == true {
+		if set, _ := a.object().lookup(name); set == true {
 			return true
 		}
 	}
@@ -130,8 +128,8 @@ func (a asked) secret() bool   { return a.flag("isSecret", "is_secret") }
 func (a asked) required() bool { return a.flag("isRequired", "is_required") }
 
 // named returns a header or a variable. One that is optional and has no value is left out.
-func (a asked) named(what string) (name string, value template.Text, ok bool) {
-	name = a.object().Text("name")
+func (a asked) named(what string) (name string, value template, ok bool) {
+	name = a.object().text("name")
 	if name == "" {
 		return "", nil, false
 	}
@@ -140,86 +138,86 @@ func (a asked) named(what string) (name string, value template.Text, ok bool) {
 }
 
 // value returns what is given, or a reference that asks for it.
-func (a asked) value(name, shown string) (template.Text, bool) {
+func (a asked) value(name, shown string) (template, bool) {
 	if given, ok := scalarOf(a.object(), "value"); ok {
-		return a.sealed(curly(given, a.object().Object("variables")), name, shown), true
+		return a.sealed(curly(given, a.object().object("variables")), name, shown), true
 	}
 	if standard, ok := scalarOf(a.object(), "default"); ok {
-		return a.sealed(template.Literal(standard), name, shown), true
+		return a.sealed(fixed(standard), name, shown), true
 	}
 	if !a.required() {
 		a.say("%s is optional and left out", shown)
 		return nil, false
 	}
-	return template.Text{{Ref: a.reference(name, shown)}}, true
+	return template{{ref: a.reference(name, shown)}}, true
 }
 
 // sealed makes a secret of a literal that is declared one.
-func (a asked) sealed(t template.Text, name, shown string) template.Text {
-	literal, ok := t.Literal()
+func (a asked) sealed(t template, name, shown string) template {
+	literal, ok := t.literal()
 	if !ok || !a.secret() || literal == "" {
 		return t
 	}
 	ref := a.reference(name, shown)
-	ref.Fallback, ref.Given = literal, true
-	return template.Text{{Ref: ref}}
+	ref.fallback, ref.given = literal, true
+	return template{{ref: ref}}
 }
 
 // sealedParts makes secrets of what stands beside the references of a text that is declared one, of an assignment
 // behind the =. The words of a command line have no place for what is declared of them.
-func (a asked) sealedParts(t template.Text, name, shown string, assignment bool) template.Text {
-	var out template.Text
-	before, after, found := t.Cut("=")
-	if literal, ok := before.Literal(); assignment && found && ok {
-		out, t = template.Literal(literal+"="), after
+func (a asked) sealedParts(t template, name, shown string, assignment bool) template {
+	var out template
+	before, after, found := t.cut("=")
+	if literal, ok := before.literal(); assignment && found && ok {
+		out, t = fixed(literal+"="), after
 	}
 	for _, p := range t {
-		if p.Ref == nil {
+		if p.ref == nil {
 			ref := a.reference(name, "a part of "+shown)
-			ref.Fallback, ref.Given = p.Plain, true
-			p = template.Part{Ref: ref}
+			ref.fallback, ref.given = p.plain, true
+			p = part{ref: ref}
 		}
-		out = out.Append(p)
+		out = out.append(p)
 	}
 	return out
 }
 
-func (a asked) reference(name, shown string) *template.Reference {
+func (a asked) reference(name, shown string) *reference {
 	given, _ := scalarOf(a.object(), "value")
 	standard, _ := scalarOf(a.object(), "default")
-	return &template.Reference{
-		Name: name, Shown: shown, Secret: a.secret(), Prompt: question(a.object().Text("description"), given, standard),
+	return &reference{
+		Name: name, shown: shown, Secret: a.secret(), prompt: question(a.object().text("description"), given, standard),
 	}
 }
 
-func scalarOf(fields *jsonc.Object, name string) (string, bool) {
-	member, _ := fields.Lookup(name)
+func scalarOf(fields *object, name string) (string, bool) {
+	member, _ := fields.lookup(name)
 	return scalar(member)
 }
 
 // curly takes {name} out of a text where variables declares the name; what else stands in braces stays.
-func curly(raw string, variables *jsonc.Object) template.Text {
-	var out template.Text
+func curly(raw string, variables *object) template {
+	var out template
 	for {
 		start := strings.IndexByte(raw, '{')
 		length := strings.IndexByte(raw[max(start, 0):], '}')
 		if start < 0 || length < 0 {
-			return out.Append(template.Literal(raw)...)
+			return out.append(fixed(raw)...)
 		}
 		name := raw[start+1 : start+length]
-		fields, declared := variables.Lookup(name)
+		fields, declared := variables.lookup(name)
 		if !declared {
-			out, raw = out.Append(template.Literal(raw[:start+1])...), raw[start+1:]
+			out, raw = out.append(fixed(raw[:start+1])...), raw[start+1:]
 			continue
 		}
 		variable := asked{fields: fields}
 		ref := variable.reference(name, "{"+credential.Show(name)+"}")
 		for _, field := range []string{"value", "default"} {
-			if standard, ok := scalarOf(variable.object(), field); ok && !ref.Given {
-				ref.Fallback, ref.Given = standard, true
+			if standard, ok := scalarOf(variable.object(), field); ok && !ref.given {
+				ref.fallback, ref.given = standard, true
 			}
 		}
-		out = out.Append(template.Literal(raw[:start])...).Append(template.Part{Ref: ref})
+		out = out.append(fixed(raw[:start])...).append(part{ref: ref})
 		raw = raw[start+length+1:]
 	}
 }

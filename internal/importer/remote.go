@@ -10,13 +10,12 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/template"
 )
 
 // remote is a server at a URL, under translation.
 type remote struct {
 	*binder
-	url      template.Text
+	url      template
 	headers  []pair
 	protocol v1alpha1.HTTPProtocol
 	basic    string // user-info of the URL, as an Authorization header has it
@@ -25,7 +24,7 @@ type remote struct {
 // pair is a header, or a variable of an environment, as the file has it.
 type pair struct {
 	name  string
-	value template.Text
+	value template
 	// secret says that the file declares it one.
 	secret bool
 }
@@ -54,18 +53,18 @@ const mostURL = 2048
 
 // address translates the URL.
 func (r *remote) address() error {
-	whole := r.settle(r.url).Trim()
-	if credential.Unescaped(whole.Gapped()) {
+	whole := r.settle(r.url).trim()
+	if credential.Unescaped(whole.gapped()) {
 		return errors.New("its url may have a password with / ? or # in it, or an @ behind its host: percent-encode them")
 	}
-	whole, _, fragment := whole.Cut("#")
+	whole, _, fragment := whole.cut("#")
 	if fragment {
 		r.say("the fragment of url is left out: a server never sees it")
 	}
 	if len(whole) > 2*mostVariables+1 {
 		return fmt.Errorf("it needs more than %d variables", mostVariables)
 	}
-	before, query, hasQuery := whole.Cut("?")
+	before, query, hasQuery := whole.cut("?")
 	origin, path, err := r.origin(before)
 	if err != nil {
 		return err
@@ -91,12 +90,12 @@ func (r *remote) address() error {
 const noVariable = "which the file does not tell, and no variable may stand there"
 
 // scheme takes https:// or http:// off the front. No variable may stand there.
-func (r *remote) scheme(t template.Text) (name string, rest template.Text, err error) {
-	before, rest, found := t.Cut("://")
-	name, literal := before.Literal()
+func (r *remote) scheme(t template) (name string, rest template, err error) {
+	before, rest, found := t.cut("://")
+	name, literal := before.literal()
 	switch name = strings.ToLower(name); {
 	case !literal:
-		return "", nil, fmt.Errorf("its url begins with %s, %s", before.References(), noVariable)
+		return "", nil, fmt.Errorf("its url begins with %s, %s", before.references(), noVariable)
 	case !found:
 		return "", nil, errors.New("its url has no scheme such as https://")
 	case name != "https" && name != "http":
@@ -108,18 +107,18 @@ func (r *remote) scheme(t template.Text) (name string, rest template.Text, err e
 }
 
 // origin is scheme://host:port, and the path behind it. No variable may stand in it.
-func (r *remote) origin(before template.Text) (string, template.Text, error) {
+func (r *remote) origin(before template) (string, template, error) {
 	scheme, rest, err := r.scheme(before)
 	if err != nil {
 		return "", nil, err
 	}
-	authority, path, slash := rest.Cut("/")
+	authority, path, slash := rest.cut("/")
 	if slash {
-		path = template.Join(template.Literal("/"), path)
+		path = join(fixed("/"), path)
 	}
-	host, ok := authority.Literal()
+	host, ok := authority.literal()
 	if !ok {
-		return "", nil, fmt.Errorf("the host of its url has %s, %s", authority.References(), noVariable)
+		return "", nil, fmt.Errorf("the host of its url has %s, %s", authority.references(), noVariable)
 	}
 	if at := strings.LastIndexByte(host, '@'); at >= 0 {
 		r.userInfo(host[:at])
@@ -146,11 +145,11 @@ func (r *remote) userInfo(info string) {
 
 // path translates what begins with the first slash, if anything does. A segment that looks drawn at random is a
 // credential.
-func (r *remote) path(t template.Text) string {
+func (r *remote) path(t template) string {
 	var out strings.Builder
 	at := spot{"a part of the path of url", "url-path"}
-	sensitive := credential.UserInfo(t.Gapped()) // of a URL in the path
-	for _, segment := range t.Split("/")[1:] {
+	sensitive := credential.UserInfo(t.gapped()) // of a URL in the path
+	for _, segment := range t.split("/")[1:] {
 		out.WriteString("/" + r.piece(segment, at, sensitive, url.PathUnescape))
 	}
 	return out.String()
@@ -158,25 +157,25 @@ func (r *remote) path(t template.Text) string {
 
 // piece translates a part of the path or the query. Values of Secrets are escaped when they are put there, so they are
 // kept unescaped.
-func (r *remote) piece(t template.Text, at spot, sensitive bool, unescape func(string) (string, error)) string {
-	if literal, ok := t.Literal(); ok && (sensitive || credential.Looks(literal)) {
+func (r *remote) piece(t template, at spot, sensitive bool, unescape func(string) (string, error)) string {
+	if literal, ok := t.literal(); ok && (sensitive || credential.Looks(literal)) {
 		sensitive = true // whatever it looks like unescaped
 		if plain, err := unescape(literal); err == nil {
-			t = template.Literal(plain)
+			t = fixed(plain)
 		}
 	}
 	return notPlain.ReplaceAllStringFunc(r.inline(t, at, sensitive), url.PathEscape)
 }
 
 // query translates key=value pairs.
-func (r *remote) query(t template.Text) ([]string, error) {
+func (r *remote) query(t template) ([]string, error) {
 	var pairs []string
-	for _, pair := range t.Split("&") {
-		key, content, valued := pair.Cut("=")
-		name, ok := key.Literal()
+	for _, pair := range t.split("&") {
+		key, content, valued := pair.cut("=")
+		name, ok := key.literal()
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("a key of its url's query has %s; variables may stand in values alone", key.References())
+			return nil, fmt.Errorf("a key of its url's query has %s; variables may stand in values alone", key.references())
 		case cutInTwo(name, pair, content):
 			return nil, errors.New("a key of its url's query may be a credential; it would stand in clear")
 		case name == "" && len(content) == 0:
@@ -192,7 +191,7 @@ func (r *remote) query(t template.Text) ([]string, error) {
 
 // parameter translates one pair; it returns nothing for one that is left out. A value whose key speaks of a credential
 // to the API must be one variable and nothing else.
-func (r *remote) parameter(name string, content template.Text, valued bool) string {
+func (r *remote) parameter(name string, content template, valued bool) string {
 	at := spot{"query parameter " + credential.Show(name) + " of url", keyName(name)}
 	if !credential.QueryKey.MatchString(name) {
 		plain, err := url.QueryUnescape(name)
@@ -201,13 +200,13 @@ func (r *remote) parameter(name string, content template.Text, valued bool) stri
 		}
 		return name
 	}
-	if known, ok := content.Known(); ok && strings.TrimSpace(known) == "" {
+	if known, ok := content.known(); ok && strings.TrimSpace(known) == "" {
 		r.say("%s is left out: it is empty", at.shown)
 		return ""
 	}
-	if literal, ok := content.Literal(); ok {
+	if literal, ok := content.literal(); ok {
 		if plain, err := url.QueryUnescape(literal); err == nil {
-			content = template.Literal(plain)
+			content = fixed(plain)
 		}
 	}
 	return name + "=" + r.variable(r.whole(content, at))

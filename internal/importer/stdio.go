@@ -8,14 +8,13 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/template"
 )
 
 // process is a server that runs as a command, under translation.
 type process struct {
 	*binder
 	// words are the command and its arguments.
-	words []template.Text
+	words []template
 	// shift is how many words of the file's args come before words[1].
 	shift       int
 	environment []pair
@@ -61,7 +60,7 @@ func (p *process) translate() error {
 		return fmt.Errorf("it has more than %d words", mostInAll)
 	}
 	p.spec.Stdio = &v1alpha1.StdioTransport{}
-	name, _ := p.words[0].Literal()
+	name, _ := p.words[0].literal()
 	base := program(name)
 	runner, known := runners[base]
 	switch {
@@ -85,7 +84,7 @@ func (p *process) word(i int) string {
 	if i >= len(p.words) {
 		return ""
 	}
-	literal, _ := p.words[i].Literal()
+	literal, _ := p.words[i].literal()
 	return literal
 }
 
@@ -130,30 +129,30 @@ var (
 )
 
 // arguments translates the words behind the command.
-func (p *process) arguments(words []template.Text) {
+func (p *process) arguments(words []template) {
 	flag := ""
 	for i, word := range words {
 		at := spot{fmt.Sprintf("args[%d]", p.shift+i), "argument"}
 		p.spec.Stdio.Args = append(p.spec.Stdio.Args, p.argument(word, flag, at))
-		flag, _ = word.Literal()
+		flag, _ = word.literal()
 	}
 }
 
 // elsewhere says that a path is one of the machine that the file is from.
-func (p *process) elsewhere(t template.Text, at spot) {
-	if literal, ok := t.Literal(); ok && machinePath.MatchString(literal) {
+func (p *process) elsewhere(t template, at spot) {
+	if literal, ok := t.literal(); ok && machinePath.MatchString(literal) {
 		p.say("%s is a path on the machine of whoever wrote the file; a pod has none of it", at.shown)
 	}
 }
 
 // argument translates one word, which may be the value of the flag before it.
-func (p *process) argument(word template.Text, flag string, at spot) string {
-	literal, isLiteral := word.Literal()
+func (p *process) argument(word template, flag string, at spot) string {
+	literal, isLiteral := word.literal()
 	p.elsewhere(word, at)
 	awaited := strings.HasPrefix(flag, "-") && !strings.Contains(flag, "=") &&
 		(!isLiteral || !flagForm.MatchString(literal))
 	switch {
-	case awaited && (credential.Named(flag) || credential.Login(flag, word.Gapped())):
+	case awaited && (credential.Named(flag) || credential.Login(flag, word.gapped())):
 		at.key = strings.TrimLeft(flag, "-")
 		at.shown += " (" + credential.Show(flag) + ")"
 		return p.inline(word, at, true)
@@ -164,9 +163,9 @@ func (p *process) argument(word template.Text, flag string, at spot) string {
 }
 
 // assignment translates a word that may have its name in itself: --flag=value or NAME=value.
-func (p *process) assignment(word template.Text, at spot) string {
-	before, after, found := word.Cut("=")
-	name, ok := before.Literal()
+func (p *process) assignment(word template, at spot) string {
+	before, after, found := word.cut("=")
+	name, ok := before.literal()
 	switch {
 	case !found || !ok || !assigned.MatchString(name):
 		return p.inline(word, at, false)
@@ -175,16 +174,16 @@ func (p *process) assignment(word template.Text, at spot) string {
 	case isHeaderFlag(name) && !credential.Named(name):
 		return name + "=" + p.headerLine(after, at)
 	default:
-		return p.named(name, "=", after, at, credential.Named(name) || credential.Login(name, after.Gapped()))
+		return p.named(name, "=", after, at, credential.Named(name) || credential.Login(name, after.gapped()))
 	}
 }
 
 // cutInTwo tells whether what stands before a separator is no name but the credential itself, or its beginning: Base 64
 // may end in = or ==.
-func cutInTwo(name string, word, after template.Text) bool {
-	rest, ok := after.Literal()
+func cutInTwo(name string, word, after template) bool {
+	rest, ok := after.literal()
 	padding := ok && strings.Trim(rest, "=") == ""
-	return credential.Looks(name) || padding && !credential.Named(name) && credential.Looks(word.Gapped())
+	return credential.Looks(name) || padding && !credential.Named(name) && credential.Looks(word.gapped())
 }
 
 // isHeaderFlag tells whether a flag takes a header: a name, a colon and a value. --api-key-header takes a name alone.
@@ -198,14 +197,14 @@ func isHeaderFlag(flag string) bool {
 }
 
 // headerLine translates a header in one word. A few programs have a = where others have the colon.
-func (p *process) headerLine(word template.Text, at spot) string {
+func (p *process) headerLine(word template, at spot) string {
 	separator := ":"
-	before, after, found := word.Cut(separator)
-	if name, _, ok := before.Cut("="); ok {
-		_, after, found = word.Cut("=")
+	before, after, found := word.cut(separator)
+	if name, _, ok := before.cut("="); ok {
+		_, after, found = word.cut("=")
 		separator, before = "=", name
 	}
-	name, ok := before.Trim().Literal()
+	name, ok := before.trim().literal()
 	switch {
 	case !ok:
 		return p.inline(word, at, true)
@@ -214,7 +213,7 @@ func (p *process) headerLine(word template.Text, at spot) string {
 	case cutInTwo(name, word, after):
 		return p.inline(word, at, true)
 	default:
-		return p.named(name, separator, after, at, credential.Header(name) || credential.Looks(word.Gapped()))
+		return p.named(name, separator, after, at, credential.Header(name) || credential.Looks(word.gapped()))
 	}
 }
 
@@ -222,14 +221,14 @@ func (p *process) headerLine(word template.Text, at spot) string {
 var assigned = regexp.MustCompile(`^-{0,2}[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // named translates a word that has a name and a value.
-func (p *process) named(name, separator string, after template.Text, at spot, sensitive bool) string {
+func (p *process) named(name, separator string, after template, at spot, sensitive bool) string {
 	at.shown += " (" + credential.Show(name) + ")"
 	at.key = strings.TrimLeft(name, "-")
 	blanks := ""
 	if len(after) > 0 && separator == ":" { // those before a header's value are no part of it
-		first := after[0].Plain
+		first := after[0].plain
 		blanks = first[:len(first)-len(strings.TrimLeft(first, " \t"))]
-		after = after.Trim()
+		after = after.trim()
 	}
 	return escape(name) + separator + blanks + p.inline(after, at, sensitive)
 }

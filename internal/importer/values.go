@@ -7,7 +7,6 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/template"
 	"github.com/mooring-dev/mooring/internal/secret"
 )
 
@@ -42,40 +41,40 @@ type value struct {
 type spot struct{ shown, key string }
 
 // settle puts values that the file gives, and that are no secret, into the place of their references.
-func (b *binder) settle(t template.Text) template.Text {
-	var out template.Text
+func (b *binder) settle(t template) template {
+	var out template
 	for _, p := range t {
-		if p.Ref != nil && p.Ref.Inline() {
-			b.say("%s takes its default", p.Ref.Shown)
-			p = template.Part{Plain: p.Ref.Fallback}
+		if p.ref != nil && p.ref.inline() {
+			b.say("%s takes its default", p.ref.shown)
+			p = part{plain: p.ref.fallback}
 		}
-		out = out.Append(p)
+		out = out.append(p)
 	}
 	return out
 }
 
 // bind decides where a value goes. A sensitive one never stands in clear.
-func (b *binder) bind(t template.Text, at spot, sensitive bool) value {
+func (b *binder) bind(t template, at spot, sensitive bool) value {
 	if !sensitive {
 		t = b.settle(t)
 	}
-	if literal, ok := t.Literal(); ok {
+	if literal, ok := t.literal(); ok {
 		if credential.Switch(literal) || (!sensitive || credential.File(literal)) && !credential.Looks(literal) {
 			return value{clear: escape(literal)}
 		}
 		return value{from: b.keep(at.key, literal, at.shown)}
 	}
-	if ref := t.Single(); ref != nil {
+	if ref := t.single(); ref != nil {
 		return value{from: b.refer(ref)}
 	}
-	if _, ok := t.Known(); ok || t.Dollared() {
+	if _, ok := t.known(); ok || t.dollared() {
 		return value{from: b.whole(t, at)}
 	}
 	return value{clear: b.compose(t, at, sensitive)}
 }
 
 // inline is bind for places that take nothing but text.
-func (b *binder) inline(t template.Text, at spot, sensitive bool) string {
+func (b *binder) inline(t template, at spot, sensitive bool) string {
 	bound := b.bind(t, at, sensitive)
 	if bound.from == nil {
 		return bound.clear
@@ -85,19 +84,19 @@ func (b *binder) inline(t template.Text, at spot, sensitive bool) string {
 
 // compose makes text of several parts, of which some may be secret. What speaks of a secret and the secret itself may
 // be different parts, as in postgres://${USER}:password@host; then none stands in clear.
-func (b *binder) compose(t template.Text, at spot, sensitive bool) string {
-	sensitive = sensitive || credential.Looks(t.Gapped())
+func (b *binder) compose(t template, at spot, sensitive bool) string {
+	sensitive = sensitive || credential.Looks(t.gapped())
 	var out strings.Builder
 	for i, p := range t {
 		switch {
 		case len(b.spec.Variables) > mostVariables: // which finish refuses
 			return ""
-		case p.Ref != nil:
-			out.WriteString(b.variable(b.refer(p.Ref)))
-		case credential.Looks(p.Plain), sensitive && !harmlessBetween(p.Plain, i == 0):
-			out.WriteString(b.variable(b.keep(at.key, p.Plain, "a part of "+at.shown)))
+		case p.ref != nil:
+			out.WriteString(b.variable(b.refer(p.ref)))
+		case credential.Looks(p.plain), sensitive && !harmlessBetween(p.plain, i == 0):
+			out.WriteString(b.variable(b.keep(at.key, p.plain, "a part of "+at.shown)))
 		default:
-			out.WriteString(escape(p.Plain))
+			out.WriteString(escape(p.plain))
 		}
 	}
 	return out.String()
@@ -105,18 +104,18 @@ func (b *binder) compose(t template.Text, at spot, sensitive bool) string {
 
 // harmlessBetween tells whether text beside the references of a sensitive value is no secret: a scheme, punctuation.
 func harmlessBetween(text string, first bool) bool {
-	return first && template.IsScheme(text) || len(credential.Words(text)) == 0
+	return first && isScheme(text) || len(credential.Words(text)) == 0
 }
 
 // whole makes one key of several parts, for places where no text may stand beside a variable.
-func (b *binder) whole(t template.Text, at spot) *v1alpha1.ValueSource {
-	if ref := t.Single(); ref != nil {
+func (b *binder) whole(t template, at spot) *v1alpha1.ValueSource {
+	if ref := t.single(); ref != nil {
 		return b.refer(ref)
 	}
-	if known, ok := t.Known(); ok {
+	if known, ok := t.known(); ok {
 		return b.keep(at.key, known, at.shown)
 	}
-	return b.add(at.key, secret.Value{}, at.shown+", made with "+t.References())
+	return b.add(at.key, secret.Value{}, at.shown+", made with "+t.references())
 }
 
 // keep puts a value of the file into the Secret. A text that only stands where a credential is wanted is left out.
@@ -128,12 +127,12 @@ func (b *binder) keep(key, literal, shown string) *v1alpha1.ValueSource {
 }
 
 // refer puts a reference into the Secret.
-func (b *binder) refer(ref *template.Reference) *v1alpha1.ValueSource {
-	from := ref.Shown
-	if ref.Prompt != "" {
-		from += ": " + ref.Prompt
+func (b *binder) refer(ref *reference) *v1alpha1.ValueSource {
+	from := ref.shown
+	if ref.prompt != "" {
+		from += ": " + ref.prompt
 	}
-	return b.add(ref.Name, ref.Hidden(), from)
+	return b.add(ref.Name, ref.hidden(), from)
 }
 
 // add returns the key of the Secret that holds the value. The same value from the same place has one key.

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/mooring-dev/mooring/internal/importer"
-	"github.com/mooring-dev/mooring/internal/importer/manifest"
 )
 
 // goldens are the manifests of the importer's files.
@@ -88,7 +87,7 @@ func TestImportedOddValuesAreAccepted(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			result, err := importer.Import(text, importer.Options{})
 			g.Expect(err).NotTo(HaveOccurred())
-			stream, err := manifest.Options{}.YAML(result)
+			stream, err := result.YAML()
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(createAll(t, stream)["MCPServer"]).To(BeNumerically(">=", 5))
 		})
@@ -102,12 +101,10 @@ func TestKubectlAppliesWhatWasImported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for format, write := range map[string]func(*importer.Result) ([]byte, error){
-		"yaml": manifest.Options{}.YAML, "json": manifest.Options{}.JSON,
-	} {
+	for format, write := range map[string]func() ([]byte, error){"yaml": result.YAML, "json": result.JSON} {
 		t.Run(format, func(t *testing.T) {
 			g := NewWithT(t)
-			text, err := write(result)
+			text, err := write()
 			g.Expect(err).NotTo(HaveOccurred())
 			file := writeFile(t, "manifests."+format, text)
 			t.Cleanup(func() {

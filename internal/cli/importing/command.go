@@ -16,7 +16,6 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/internal/importer"
-	"github.com/mooring-dev/mooring/internal/importer/manifest"
 )
 
 // mostBytes is the largest file that is read.
@@ -68,16 +67,18 @@ func (f *flags) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	options := manifest.Options{Placeholders: f.secrets == "placeholder"}
-	tell(cmd.ErrOrStderr(), result, options)
+	if f.secrets == "placeholder" {
+		result.WithoutCredentials()
+	}
+	printNotes(cmd.ErrOrStderr(), result)
 	if result.Translated() == 0 {
 		return fmt.Errorf("%s: none of its servers could be translated", name)
 	}
-	write := options.YAML
+	write := result.YAML
 	if f.output == "json" {
-		write = options.JSON
+		write = result.JSON
 	}
-	manifests, err := write(result)
+	manifests, err := write()
 	if err != nil {
 		return fmt.Errorf("manifests: %w", err)
 	}

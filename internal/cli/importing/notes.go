@@ -6,11 +6,10 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/importer"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
-	"github.com/mooring-dev/mooring/internal/importer/manifest"
 )
 
-// tell says what there is to know about the translation.
-func tell(out io.Writer, result *importer.Result, options manifest.Options) {
+// printNotes prints the notes of the translation, and a summary in one line.
+func printNotes(out io.Writer, result *importer.Result) {
 	for _, note := range result.Notes {
 		fmt.Fprintf(out, "%s\n", note)
 	}
@@ -23,12 +22,12 @@ func tell(out io.Writer, result *importer.Result, options manifest.Options) {
 			fmt.Fprintf(out, "%s: %s\n", name, note)
 		}
 	}
-	sum(out, result, options)
+	sum(out, result)
 }
 
 // sum says what all of it comes to, in one line.
-func sum(out io.Writer, result *importer.Result, options manifest.Options) {
-	stored, wanted := keys(result, options)
+func sum(out io.Writer, result *importer.Result) {
+	stored, wanted := keys(result)
 	fmt.Fprintf(out, "%d of %s translated", result.Translated(), count(len(result.Entries), "server"))
 	if unsupported := result.Unsupported(); unsupported > 0 {
 		fmt.Fprintf(out, ", %d of them not supported yet", unsupported)
@@ -43,13 +42,13 @@ func sum(out io.Writer, result *importer.Result, options manifest.Options) {
 }
 
 // keys counts the keys of Secrets that have a value, and those that are to be filled in.
-func keys(result *importer.Result, options manifest.Options) (stored, wanted int) {
+func keys(result *importer.Result) (stored, wanted int) {
 	for _, entry := range result.Entries {
 		if entry.Secret == nil {
 			continue
 		}
 		for _, key := range entry.Secret.Keys {
-			if key.Value.IsZero() || options.Placeholders {
+			if key.Value.IsZero() {
 				wanted++
 			} else {
 				stored++

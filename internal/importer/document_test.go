@@ -1,4 +1,4 @@
-package jsonc_test
+package importer
 
 import (
 	"encoding/json"
@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-
-	"github.com/mooring-dev/mooring/internal/importer/jsonc"
 )
 
 // native gives a decoded value as encoding/json would.
 func native(value any) any {
 	switch v := value.(type) {
-	case *jsonc.Object:
+	case *object:
 		out := map[string]any{}
-		for key, member := range v.All() {
+		for key, member := range v.all() {
 			out[key] = native(member)
 		}
 		return out
@@ -51,7 +49,7 @@ func TestDecode(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			got, err := jsonc.Decode([]byte(test.text))
+			got, err := decode([]byte(test.text))
 			if test.want == nil {
 				g.Expect(err).To(HaveOccurred())
 				return
@@ -75,11 +73,14 @@ func TestDecodeSaysWhereAndNotWhat(t *testing.T) {
 		{"two commas", `[1,,2]`, "no JSON: unexpected character at line 1, column 4"},
 		{"two values", `{} {"a": "canary"}`, "no single JSON value: text follows the first one"},
 		{"YAML", "mcpServers:\n  a: canary", "no JSON: unexpected character at line 1, column 1"},
+		{"as deep as a stack", strings.Repeat("[", 4<<20), "no JSON that can be read: it has too many brackets"},
+		{"literal", `{"a": canary}`, "no JSON: unexpected character at line 1, column 7"},
+		{"escape", `{"a": "canary\q"}`, "no JSON: unexpected character at line 1, column 7"},
 		{"UTF-16", "\xff\xfe{\x00", "no JSON in UTF-8: the text looks like UTF-16, save it as UTF-8"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			_, err := jsonc.Decode([]byte(test.text))
+			_, err := decode([]byte(test.text))
 			g.Expect(err).To(MatchError(test.want))
 		})
 	}
@@ -87,24 +88,24 @@ func TestDecodeSaysWhereAndNotWhat(t *testing.T) {
 
 func TestObjectKeepsTheOrderOfTheText(t *testing.T) {
 	g := NewWithT(t)
-	value, err := jsonc.Decode([]byte(`{"z": 1, "a": "x", "m": {"k": []}, "z": 2}`))
+	value, err := decode([]byte(`{"z": 1, "a": "x", "m": {"k": []}, "z": 2}`))
 	g.Expect(err).NotTo(HaveOccurred())
-	object := value.(*jsonc.Object)
+	o := value.(*object)
 
 	var keys []string
-	for key := range object.All() {
+	for key := range o.all() {
 		keys = append(keys, key)
 	}
 	g.Expect(keys).To(Equal([]string{"z", "a", "m"}))
-	g.Expect(object.Len()).To(Equal(3))
-	g.Expect(object.Twice()).To(Equal([]string{"z"}))
-	last, ok := object.Lookup("z")
+	g.Expect(o.len()).To(Equal(3))
+	g.Expect(o.duplicates()).To(Equal([]string{"z"}))
+	last, ok := o.lookup("z")
 	g.Expect(ok).To(BeTrue())
 	g.Expect(last).To(Equal(json.Number("2")))
-	g.Expect(object.Text("a")).To(Equal("x"))
-	g.Expect(object.Text("z")).To(BeEmpty())
-	g.Expect(object.Object("m").Array("k")).To(Equal([]any{}))
-	for key := range object.All() {
+	g.Expect(o.text("a")).To(Equal("x"))
+	g.Expect(o.text("z")).To(BeEmpty())
+	g.Expect(o.object("m").array("k")).To(Equal([]any{}))
+	for key := range o.all() {
 		g.Expect(key).To(Equal("z"))
 		break
 	}
@@ -112,14 +113,14 @@ func TestObjectKeepsTheOrderOfTheText(t *testing.T) {
 
 func TestNilObjectIsEmpty(t *testing.T) {
 	g := NewWithT(t)
-	var object *jsonc.Object
-	for range object.All() {
+	var o *object
+	for range o.all() {
 		t.Fatal("a nil object has no members")
 	}
-	_, ok := object.Lookup("a")
+	_, ok := o.lookup("a")
 	g.Expect(ok).To(BeFalse())
-	g.Expect(object.Object("a").Object("b").Len()).To(BeZero())
-	g.Expect(object.Twice()).To(BeNil())
+	g.Expect(o.object("a").object("b").len()).To(BeZero())
+	g.Expect(o.duplicates()).To(BeNil())
 }
 
 // What encoding/json reads is read alike; whatever else is read does not panic.
@@ -130,7 +131,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := jsonc.Decode(text)
+		got, err := decode(text)
 		decoder := json.NewDecoder(strings.NewReader(string(text)))
 		decoder.UseNumber()
 		var want any

@@ -1,4 +1,4 @@
-package naming
+package importer
 
 import (
 	"cmp"
@@ -8,21 +8,22 @@ import (
 	"strings"
 )
 
-// Most is the most characters that the name of an MCPServer may have.
-const Most = 40
+// maxName is the most characters that the name of an MCPServer may have.
+const maxName = 40
 
-// Original is what a server is called where it is declared.
-type Original struct {
-	// Name is its name, and Place where it stands; the same name may stand in several places.
-	Name, Place string
-	// Owned says that an owner stands before a slash in the name, as in the MCP registry.
-	Owned bool
+// original is the name of a server where it is declared.
+type original struct {
+	// name is its name, and place where it is declared; the same name may occur in several places.
+	name, place string
+	// owned says that the name begins with an owner and a slash, as in the MCP registry.
+	owned bool
 }
 
-// Assign gives each a name for its MCPServer, all different. Of several that would become one, that which needs no
-// change keeps it (of several such, that which stands in no place of its own) and the others get a hash of what they
-// were called and where.
-func Assign(originals []Original) []string {
+// assignNames gives each a valid name for its MCPServer, all different. It depends on the names that are given
+// together, never on their order, so a file that grows does not rename what it had. Of several that would get the same
+// name, the one that needs no change keeps it (of several such, the one without a place) and the others get a hash of
+// their name and place.
+func assignNames(originals []original) []string {
 	plain := mapNames(originals)
 	count, fit := map[string]int{}, map[string]int{}
 	for i, o := range originals {
@@ -60,29 +61,29 @@ func Assign(originals []Original) []string {
 	return names
 }
 
-func (o Original) identity() string { return o.Place + "\x00" + o.Name }
+func (o original) identity() string { return o.place + "\x00" + o.name }
 
 // mapNames maps each by itself. Owners are left out where the rest tells the servers apart.
-func mapNames(originals []Original) []string {
+func mapNames(originals []original) []string {
 	out, count := make([]string, len(originals)), map[string]int{}
 	for i, o := range originals {
-		out[i] = mapName(o.Name, o.Owned)
+		out[i] = mapName(o.name, o.owned)
 		count[out[i]]++
 	}
 	for i, o := range originals {
-		if o.Owned && count[out[i]] > 1 {
-			out[i] = mapName(o.Name, false)
+		if o.owned && count[out[i]] > 1 {
+			out[i] = mapName(o.name, false)
 		}
 	}
 	return out
 }
 
 // fits tells how good a claim on a name this is: 2 is called so, in no place of its own; 1 is called so; 0 is not.
-func (o Original) fits(name string) int {
+func (o original) fits(name string) int {
 	switch {
-	case o.Name != name:
+	case o.name != name:
 		return 0
-	case o.Place != "":
+	case o.place != "":
 		return 1
 	default:
 		return 2
@@ -107,7 +108,7 @@ func mapName(original string, owned bool) string {
 	switch {
 	case name == "":
 		return hashed("server", original)
-	case len(name) > Most:
+	case len(name) > maxName:
 		return hashed(name, original)
 	default:
 		return name
@@ -118,6 +119,6 @@ func mapName(original string, owned bool) string {
 func hashed(name, of string) string {
 	sum := sha256.Sum256([]byte(of))
 	const digits = 8
-	name = strings.TrimRight(name[:min(len(name), Most-digits-1)], "-")
+	name = strings.TrimRight(name[:min(len(name), maxName-digits-1)], "-")
 	return name + "-" + hex.EncodeToString(sum[:digits/2])
 }

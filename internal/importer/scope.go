@@ -1,4 +1,4 @@
-package template
+package importer
 
 import (
 	"regexp"
@@ -8,37 +8,37 @@ import (
 )
 
 // Scope says what references mean in one entry of a file.
-type Scope struct {
-	// Inputs are the values that an editor asks a person for, by id.
-	Inputs map[string]Input
+type scope struct {
+	// inputs are the values that an editor asks a person for, by id.
+	inputs map[string]input
 	// Env are values that the entry itself gives to the process that expands its texts.
-	Env map[string]Text
+	Env map[string]template
 }
 
 // Input is a value that a person is asked for.
-type Input struct {
-	// Prompt is the question.
-	Prompt string
-	// Fallback is the answer that is proposed, if Given.
-	Fallback string
-	Given    bool
-	// Password says that the answer is not shown as it is typed.
-	Password bool
+type input struct {
+	// prompt is the question.
+	prompt string
+	// fallback is the answer that is proposed, if given.
+	fallback string
+	given    bool
+	// password says that the answer is not shown as it is typed.
+	password bool
 }
 
 // Parse takes the references out of a text.
-func (s Scope) Parse(raw string) Text {
-	var out Text
+func (s scope) parse(raw string) template {
+	var out template
 	for {
 		start := strings.Index(raw, "${")
 		if start < 0 {
-			return out.Append(Literal(raw)...)
+			return out.append(fixed(raw)...)
 		}
 		length := closing(raw[start:])
 		if length < 0 {
-			return out.Append(Literal(raw)...)
+			return out.append(fixed(raw)...)
 		}
-		out = out.Append(Literal(raw[:start])...).Append(s.expand(raw[start+2 : start+length-1])...)
+		out = out.append(fixed(raw[:start])...).append(s.expand(raw[start+2 : start+length-1])...)
 		raw = raw[start+length:]
 	}
 }
@@ -64,25 +64,25 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // expand gives the meaning of what stands between ${ and }. Of a form that is not known the name alone is used: what
 // follows may be a value.
-func (s Scope) expand(body string) Text {
+func (s scope) expand(body string) template {
 	kind, name, found := strings.Cut(body, ":")
 	switch {
 	case body == "pathSeparator", body == "/":
-		return Literal("/")
+		return fixed("/")
 	case found && kind == "input" && name != "":
-		return Text{{Ref: s.input(name)}}
+		return template{{ref: s.input(name)}}
 	case found && kind == "env":
-		return s.Environment(name)
+		return s.environment(name)
 	case found && (kind == "config" || kind == "command") && identifier.MatchString(name):
-		return Text{{Ref: &Reference{Name: name, Shown: "${" + kind + ":" + credential.Show(name) + "}"}}}
+		return template{{ref: &reference{Name: name, shown: "${" + kind + ":" + credential.Show(name) + "}"}}}
 	default:
-		return s.Environment(body)
+		return s.environment(body)
 	}
 }
 
 // Environment is a reference to a variable of an environment: NAME or NAME:-default. A default that follows in another
 // form, such as a shell's NAME-default, is not read: clients do not read it either.
-func (s Scope) Environment(body string) Text {
+func (s scope) environment(body string) template {
 	name, rest := body, ""
 	if end := strings.IndexAny(body, ":-"); end >= 0 {
 		name, rest = body[:end], body[end:]
@@ -92,22 +92,22 @@ func (s Scope) Environment(body string) Text {
 		fallback = ""
 	}
 	if !identifier.MatchString(name) {
-		return Literal("${" + body + "}")
+		return fixed("${" + body + "}")
 	}
 	if value, ok := s.Env[name]; ok {
 		return value
 	}
-	return Text{{Ref: &Reference{
-		Name: name, Shown: "${" + credential.Show(name) + "}",
-		Fallback: fallback, Given: given && !strings.Contains(fallback, "${"),
+	return template{{ref: &reference{
+		Name: name, shown: "${" + credential.Show(name) + "}",
+		fallback: fallback, given: given && !strings.Contains(fallback, "${"),
 	}}}
 }
 
-func (s Scope) input(id string) *Reference {
-	ref := &Reference{Name: id, Shown: "${input:" + credential.Show(id) + "}"}
-	if declared, ok := s.Inputs[id]; ok {
-		ref.Prompt, ref.Fallback, ref.Given = declared.Prompt, declared.Fallback, declared.Given
-		ref.Secret = declared.Password
+func (s scope) input(id string) *reference {
+	ref := &reference{Name: id, shown: "${input:" + credential.Show(id) + "}"}
+	if declared, ok := s.inputs[id]; ok {
+		ref.prompt, ref.fallback, ref.given = declared.prompt, declared.fallback, declared.given
+		ref.Secret = declared.password
 	}
 	return ref
 }

@@ -1,4 +1,4 @@
-package manifest_test
+package importer_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/mooring-dev/mooring/internal/importer"
-	"github.com/mooring-dev/mooring/internal/importer/manifest"
 )
 
 const file = `{"mcpServers": {
@@ -56,7 +55,7 @@ spec:
 
 func TestYAML(t *testing.T) {
 	g := NewWithT(t)
-	text, err := manifest.Options{}.YAML(imported(t))
+	text, err := imported(t).YAML()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(text)).To(Equal(`apiVersion: v1
 kind: Secret
@@ -73,7 +72,9 @@ stringData:
 
 func TestYAMLWithoutCredentials(t *testing.T) {
 	g := NewWithT(t)
-	text, err := manifest.Options{Placeholders: true}.YAML(imported(t))
+	result := imported(t)
+	result.WithoutCredentials()
+	text, err := result.YAML()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(text)).To(Equal(`apiVersion: v1
 kind: Secret
@@ -90,7 +91,7 @@ metadata:
 
 func TestJSON(t *testing.T) {
 	g := NewWithT(t)
-	text, err := manifest.Options{}.JSON(imported(t))
+	text, err := imported(t).JSON()
 	g.Expect(err).NotTo(HaveOccurred())
 	var list struct {
 		APIVersion, Kind string
@@ -109,7 +110,9 @@ func TestJSON(t *testing.T) {
 	g.Expect(kinds).To(Equal([]string{"Secret a-mcp-credentials", "MCPServer a", "MCPServer c"}))
 	g.Expect(list.Items[0].StringData).To(Equal(map[string]string{"X-Api-Key": "canary"}))
 
-	text, err = manifest.Options{Placeholders: true}.JSON(imported(t))
+	result := imported(t)
+	result.WithoutCredentials()
+	text, err = result.JSON()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(text)).NotTo(ContainSubstring("canary"))
 	g.Expect(strings.HasSuffix(string(text), "}\n")).To(BeTrue())
