@@ -35,12 +35,8 @@ type Dependencies struct {
 	Servers *mcpserver.Keys
 	// References follows Secrets and ConfigMaps; it wakes Servers.
 	References *refs.Tracker
-	// Dial makes a dialer for an endpoint; it does no I/O.
-	Dial func(connect.Config) (session.Dialer, error)
-	// Eras is what is known of the protocol eras that servers speak.
-	Eras mcpserver.Eras
-	// CheckHost tells why a host[:port] is never dialled for an object of the namespace.
-	CheckHost func(namespace, host string) error
+	// Connector makes of an MCPServer the session that it asks for.
+	Connector *connect.Connector
 	Metrics   *metrics.Metrics
 	// Namespaces are the only ones that the manager's cache holds; none means all.
 	Namespaces []string
@@ -93,9 +89,7 @@ func SetupAll(m ctrl.Manager, d Dependencies) error {
 		Keys:       d.Servers,
 		Sessions:   d.Sessions,
 		References: d.References,
-		Dial:       d.Dial,
-		Eras:       d.Eras,
-		CheckHost:  d.CheckHost,
+		Connector:  d.Connector,
 		Events:     events.New(m.GetEventRecorder("mooring")),
 		Metrics:    d.Metrics,
 		Shelf:      offers,

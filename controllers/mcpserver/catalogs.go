@@ -51,7 +51,6 @@ type seenCatalog struct {
 	view    *view
 	decoded decoded
 	offer   offer
-	eraKey  string // under which the memory of eras has the server
 	// refused is what the API server said when it refused to store the catalog.
 	refused *configmap.RefusedError
 }

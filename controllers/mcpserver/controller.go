@@ -47,11 +47,10 @@ type Sessions interface {
 	Forget(key session.Key)
 }
 
-// References reads Secrets and ConfigMaps, and wakes the objects that refer to them when they change.
+// References wakes the objects that refer to Secrets and ConfigMaps when these change.
 type References interface {
 	// Track declares all references of an owner; none forgets it.
 	Track(owner types.NamespacedName, references []refs.Ref)
-	connect.Values
 }
 
 // Reconciler keeps one MCPServer's session, status and catalog.
@@ -63,12 +62,8 @@ type Reconciler struct {
 	Keys       *Keys
 	Sessions   Sessions
 	References References
-	// Dial makes a dialer for an endpoint; it does no I/O.
-	Dial func(connect.Config) (session.Dialer, error)
-	Eras Eras
-	// CheckHost tells why a host[:port] in a URL is never dialled for an object of the namespace; nil when that is
-	// only known once the name is resolved.
-	CheckHost func(namespace, host string) error
+	// Connector makes of a declaration the session that it asks for.
+	Connector *connect.Connector
 	// Events tells people of transitions.
 	Events *events.Recorder
 	// Metrics has the series of each server, which end with it.
@@ -208,7 +203,7 @@ func (r *Reconciler) forget(ctx context.Context, gone types.NamespacedName) erro
 // release ends a session whose object is gone, and what was remembered of it.
 func (r *Reconciler) release(key session.Key) {
 	r.Sessions.Forget(key)
-	r.Eras.Forget(r.catalogs.of(key).eraKey)
+	r.Connector.Forget(key)
 	r.catalogs.drop(key)
 	r.Shelf.Drop(string(key))
 	r.said.drop(types.UID(key))

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -192,9 +191,9 @@ func TestDisabledServerHasNoSession(t *testing.T) {
 	w.Expect(w.get().Status.Session).To(BeNil())
 	w.Expect(w.metrics()).To(HaveKeyWithValue("mooring_server_ready", 1.0))
 	w.Expect(w.published()).To(Equal([]string{"echo"}), "the catalog is kept for when it is enabled again")
-	dials := w.dials
+	ensured := w.sessions.Ensured(testKey)
 	w.pass()
-	w.Expect(w.dials).To(Equal(dials))
+	w.Expect(w.sessions.Ensured(testKey)).To(Equal(ensured))
 }
 
 // References are declared before they are read, so that one that is missing wakes the object when it comes, and are
@@ -205,7 +204,7 @@ func TestReferencesAreDeclared(t *testing.T) {
 	w.pass()
 	w.Expect(w.references.tracked).To(Equal([][]refs.Ref{{login}}))
 	w.Expect(standing(w.get())).To(HaveKeyWithValue("Accepted", "False SecretNotFound"))
-	w.Expect(w.dials).To(BeZero())
+	w.Expect(w.sessions.Ensured(testKey)).To(BeZero())
 	w.references.values[login] = "first"
 	w.pass()
 	w.Expect(standing(w.get())).To(Equal(map[string]string{
@@ -234,9 +233,6 @@ func TestMissingCredentialEndsTheSession(t *testing.T) {
 // An address is judged without its variables, and before any reference is read.
 func TestAddressIsJudgedFirst(t *testing.T) {
 	w := newWorld(t, declared().URL("http://10.0.0.1:8080/$(ORG)?key=$(KEY)").SecretVariable("KEY", "login", "key").Obj())
-	w.hosts["agents 10.0.0.1:8080"] = &failure.Error{Failure: failure.Failure{
-		Class: failure.Protocol, Reason: failure.AddressNotAllowed,
-	}}
 	w.pass()
 	w.Expect(standing(w.get())).To(HaveKeyWithValue("Accepted", "False AddressNotAllowed"))
 	w.Expect(message(w.get(), "Accepted")).To(HavePrefix("the address of http://10.0.0.1:8080/$(ORG) is not allowed"))
@@ -245,9 +241,6 @@ func TestAddressIsJudgedFirst(t *testing.T) {
 // So is that of a token endpoint. What is told of it leaves out the query.
 func TestTokenEndpointIsJudgedToo(t *testing.T) {
 	w := newWorld(t, declared().OAuth("https://10.0.0.2/token?tenant=a", "me", "login", "secret").Obj())
-	w.hosts["agents 10.0.0.2"] = &failure.Error{Failure: failure.Failure{
-		Class: failure.Protocol, Reason: failure.AddressNotAllowed,
-	}}
 	w.pass()
 	w.Expect(standing(w.get())).To(HaveKeyWithValue("Accepted", "False AddressNotAllowed"))
 	w.Expect(message(w.get(), "Accepted")).To(HavePrefix("the address of https://10.0.0.2/token is not allowed"))
@@ -298,7 +291,7 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		w.settle(with(connected("echo"), func(s *session.Snapshot) {
 			s.ListFault = fault(failure.Server, failure.List, failure.ServerError)
 		}))
-		w.eras.Confirm(string(testKey)+"/"+connect.Hash(&declared().Obj().Spec), "modern") // so that it is not read for that
+		w.era(w.get()).Confirm("modern") // so that it is not read for that
 		w.reconciler.Client = unreadable{w.reconciler.Client}
 		w.fails()
 		w.Expect(standing(w.get())).To(HaveKeyWithValue("Ready", "True Ready"), "it was there when it was looked at last")

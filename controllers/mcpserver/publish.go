@@ -11,7 +11,6 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/configmap"
-	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -37,20 +36,20 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 
 // tellStored sets CatalogPublished from what became of the ConfigMap.
 func (s *scope) tellStored(stored *storedCatalog, err error) error {
-	var refused *connect.Refusal
+	var unpublished *problem
 	s.judged = !errors.Is(err, configmap.ErrSuperseded)
-	s.halfway = err != nil && !errors.As(err, &refused)
+	s.halfway = err != nil && !errors.As(err, &unpublished)
 	switch {
 	case errors.Is(err, configmap.ErrSuperseded):
 		s.requeue.RequeueAfter = conflictDelay
 	case errors.Is(err, configmap.ErrEnding):
 		s.restful = true // there is nobody left to tell
 		return nil
-	case errors.As(err, &refused):
-		if refused.Final || !s.stored && refused.Reason != v1alpha1.ReasonPublishFailed {
-			s.stallFor(refused.Reason, refused.Message)
+	case errors.As(err, &unpublished):
+		if unpublished.final || !s.stored && unpublished.reason != v1alpha1.ReasonPublishFailed {
+			s.stallFor(unpublished.reason, unpublished.message)
 		}
-		s.say.False(v1alpha1.ConditionCatalogPublished, refused.Reason, refused.Message+keptNote(s))
+		s.say.False(v1alpha1.ConditionCatalogPublished, unpublished.reason, unpublished.message+keptNote(s))
 		return nil
 	case err != nil:
 		return err
@@ -59,11 +58,11 @@ func (s *scope) tellStored(stored *storedCatalog, err error) error {
 	return nil
 }
 
-// renew brings the ConfigMap in line with the last good list. It returns a refusal for what a person must mend.
+// renew brings the ConfigMap in line with the last good list. It returns a *problem for what a person must fix.
 func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog) error {
 	if stored.foreign {
 		s.requeue.RequeueAfter = configmap.RetryInterval // what is not ours is not watched
-		return &connect.Refusal{Reason: v1alpha1.ReasonNameConflict, Final: true, Message: fmt.Sprintf(
+		return &problem{reason: v1alpha1.ReasonNameConflict, final: true, message: fmt.Sprintf(
 			"ConfigMap %q exists and does not belong to this MCPServer; rename one of them, or delete the ConfigMap",
 			stored.name)}
 	}
@@ -126,13 +125,13 @@ func (r *Reconciler) keep(
 ) (encoding string, err error) {
 	encoded, err := document.Encode()
 	if errors.Is(err, catalog.ErrTooLarge) {
-		return "", &connect.Refusal{Reason: v1alpha1.ReasonCatalogTooLarge, Message: "the server's tools do not fit into " +
+		return "", &problem{reason: v1alpha1.ReasonCatalogTooLarge, message: "the server's tools do not fit into " +
 			"a ConfigMap (900 KiB compressed); have the server offer fewer or smaller tools"}
 	}
 	if err != nil {
 		return "", fmt.Errorf("catalog: %w", err)
 	}
-	content, seen := s.content(stored, encoded, r.era(s, stored)), r.catalogs.of(s.key)
+	content, seen := s.content(stored, encoded, s.era(stored)), r.catalogs.of(s.key)
 	if stored.exists && content.Stands(stored.object) {
 		seen.refused = nil // nothing is outstanding any more
 	} else {

@@ -419,46 +419,48 @@ func TestFailedListTellsWhatIsKept(t *testing.T) {
 
 // What the server told of its era outlives the process, as long as the declaration is the same and the catalog whole.
 func TestEraStandsBesideTheCatalog(t *testing.T) {
-	published := func(t *testing.T) (w *world, key string) {
-		w = newWorld(t, declared().Obj())
+	published := func(t *testing.T) *world {
+		w := newWorld(t, declared().Obj())
 		w.pass()
-		key = string(testKey) + "/" + connect.Hash(&declared().Obj().Spec)
-		w.eras.Confirm(key, "modern")
+		w.era(w.get()).Confirm("modern")
 		w.sessions.Set(testKey, connected("echo"))
 		w.pass()
 		w.Expect(w.catalog().Annotations).To(Equal(map[string]string{v1alpha1.AnnotationProtocolEra: "modern"}))
-		return w, key
+		return w
 	}
 	t.Run("after a restart", func(t *testing.T) {
-		w, key := published(t)
+		w := published(t)
 		w.restart()
 		stores := w.stores
 		w.settle(connected("echo"))
-		w.Expect(w.eras).To(Equal(eras{key: "modern"}))
+		era, confirmed := w.era(w.get()).Confirmed()
+		w.Expect(era).To(BeEquivalentTo("modern"))
+		w.Expect(confirmed).To(BeTrue())
 		w.Expect(w.stores).To(Equal(stores), "nothing is written for it")
 	})
 	t.Run("not under another declaration", func(t *testing.T) {
-		w, _ := published(t)
+		w := published(t)
 		w.edit(func(s *v1alpha1.MCPServer) { s.Spec.HTTP.URL = testURL + "/v2" })
 		w.pass()
-		w.Expect(w.eras).To(BeEmpty())
+		w.Expect(w.era(w.get())).To(Equal(&connect.EraMemory{}))
 		w.restart()
 		w.pass()
-		w.Expect(w.eras).To(BeEmpty())
+		w.Expect(w.era(w.get())).To(Equal(&connect.EraMemory{}))
 	})
 	t.Run("not beside a damaged catalog", func(t *testing.T) {
-		w, _ := published(t)
+		w := published(t)
 		object := w.catalog()
 		swap(object, `"name":"echo"`, `"name":"evil"`)
 		w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
 		w.restart()
 		w.pass()
-		w.Expect(w.eras).To(BeEmpty())
+		w.Expect(w.era(w.get())).To(Equal(&connect.EraMemory{}))
 	})
 	t.Run("not of an object that is gone", func(t *testing.T) {
-		w, _ := published(t)
+		w := published(t)
+		gone := w.get()
 		w.remove()
 		w.pass()
-		w.Expect(w.eras).To(BeEmpty())
+		w.Expect(w.era(gone)).To(Equal(&connect.EraMemory{}))
 	})
 }

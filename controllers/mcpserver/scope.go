@@ -25,11 +25,10 @@ type scope struct {
 	hash           string // the config hash
 
 	// resolve sets these.
-	endpoint *connect.Config // nil when the server is disabled or not accepted
-	dialer   session.Dialer  // to the endpoint
-	filter   catalog.Filter
-	refused  *connect.Refusal // why the declaration is not accepted
-	stall    *connect.Refusal // why waiting will not help; connect and publish set it too
+	wanted  *connect.Session // nil when the server is disabled or not accepted
+	filter  catalog.Filter
+	refused *connect.NotAccepted // why the declaration is not accepted
+	stall   *problem             // why waiting will not help; connect and publish set it too
 
 	// connect sets these.
 	snapshot session.Snapshot
@@ -51,10 +50,20 @@ func newScope(name types.NamespacedName, server *v1alpha1.MCPServer) *scope {
 	return s
 }
 
+// problem is why a condition is not True, where a person must fix it or wait. It is no error of a reconcile.
+type problem struct {
+	reason, message string
+	// final means that waiting will not help.
+	final bool
+}
+
+// Error makes it travel as an error.
+func (p *problem) Error() string { return p.message }
+
 // stallFor notes why waiting will not help. The first cause is the one that is told.
 func (s *scope) stallFor(reason, message string) {
 	if s.stall == nil {
-		s.stall = &connect.Refusal{Reason: reason, Message: message, Final: true}
+		s.stall = &problem{reason, message, true}
 	}
 }
 

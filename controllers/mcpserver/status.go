@@ -29,8 +29,8 @@ func summarise(s *scope) {
 	acknowledgeReconnect(s)
 	switch {
 	case s.stall != nil:
-		s.say.False(v1alpha1.ConditionReady, s.stall.Reason, s.stall.Message)
-		s.say.Stall(s.stall.Reason, s.stall.Message)
+		s.say.False(v1alpha1.ConditionReady, s.stall.reason, s.stall.message)
+		s.say.Stall(s.stall.reason, s.stall.message)
 	case s.server.Spec.Disabled:
 		s.say.True(v1alpha1.ConditionReady, v1alpha1.ReasonDisabled,
 			"the server is disabled: its declaration is kept, no session is held")
@@ -93,7 +93,7 @@ func progress(s *scope) {
 // acknowledgeReconnect echoes the annotation once an attempt that it asked for has ended and what it listed is stored.
 func acknowledgeReconnect(s *scope) {
 	wanted := s.server.Annotations[v1alpha1.AnnotationReconnect]
-	if s.endpoint == nil || s.snapshot.HandledReconnect == wanted && !s.halfway {
+	if s.wanted == nil || s.snapshot.HandledReconnect == wanted && !s.halfway {
 		s.server.Status.LastHandledReconnectAt = wanted
 	}
 }
@@ -117,7 +117,7 @@ func serverStatus(s *scope) *v1alpha1.ServerStatus {
 
 // sessionStatus is what a person, and the next process, needs to know of the session.
 func sessionStatus(s *scope) *v1alpha1.SessionStatus {
-	if s.endpoint == nil {
+	if s.wanted == nil {
 		return nil
 	}
 	snapshot := &s.snapshot
@@ -136,7 +136,7 @@ func sessionStatus(s *scope) *v1alpha1.SessionStatus {
 		status.RetiredAt = timestamp(snapshot.RetiredAt)
 	}
 	if snapshot.State == session.Quarantined || snapshot.State == session.Retired {
-		status.References = s.endpoint.References
+		status.References = s.wanted.References
 	}
 	return status
 }

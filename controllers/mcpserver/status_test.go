@@ -268,9 +268,6 @@ func TestStatus(t *testing.T) {
 				server = declared()
 			}
 			w := newWorld(t, server.Obj())
-			w.hosts["agents 169.254.169.254"] = &failure.Error{Failure: failure.Failure{
-				Class: failure.Protocol, Reason: failure.AddressNotAllowed,
-			}}
 			denied := refs.Ref{Kind: refs.Secret, Namespace: testNamespace, Name: "denied", Key: "token"}
 			w.references.errs = map[refs.Ref]error{denied: refs.AccessDeniedError{
 				Kind: refs.Secret, Namespace: testNamespace, Grant: "kubectl create rolebinding",

@@ -114,13 +114,13 @@ func (s *scope) outstanding(seen *seenCatalog) error {
 	if seen.refused == nil {
 		return nil
 	}
-	return &connect.Refusal{Reason: v1alpha1.ReasonPublishFailed, Message: seen.refused.Error()}
+	return &problem{reason: v1alpha1.ReasonPublishFailed, message: seen.refused.Error()}
 }
 
-// refuse is what a person must mend, and has it tried again.
-func (s *scope) refuse(refused *configmap.RefusedError) *connect.Refusal {
+// refuse is what a person must fix, and has it tried again.
+func (s *scope) refuse(refused *configmap.RefusedError) *problem {
 	s.requeue.RequeueAfter = time.Until(refused.Until)
-	return &connect.Refusal{Reason: v1alpha1.ReasonPublishFailed, Message: refused.Error()}
+	return &problem{reason: v1alpha1.ReasonPublishFailed, message: refused.Error()}
 }
 
 // content is the ConfigMap as it is to stand, an unknown era being "".
@@ -153,29 +153,10 @@ func (r *Reconciler) removeCatalog(ctx context.Context, gone types.NamespacedNam
 	return r.store().Remove(ctx, name, owner(gone, types.UID(key)), &v1alpha1.MCPServer{})
 }
 
-// Eras is what the process knows of the protocol eras that servers speak. An era that a server told by a clear answer
-// outlives the process beside the catalog, so that one bad answer after a restart does not leave a server on the wrong
-// one.
-type Eras interface {
-	// Confirmed returns the era that a clear answer told, if any.
-	Confirmed(key string) (era string, ok bool)
-	// Confirm remembers an era.
-	Confirm(key, era string)
-	// Forget removes what is known of a server.
-	Forget(key string)
-}
-
-// eraKey names a server under one configuration in the memory of eras.
-func (s *scope) eraKey() string { return string(s.key) + "/" + s.hash }
-
 // recallEra reads the era that stands beside the stored catalog of this configuration, when this process has not
 // learnt one itself.
 func (r *Reconciler) recallEra(ctx context.Context, s *scope) error {
-	if seen := r.catalogs.of(s.key); seen.eraKey != s.eraKey() {
-		r.Eras.Forget(seen.eraKey) // of a configuration that is no more
-		seen.eraKey = s.eraKey()
-	}
-	if _, known := r.Eras.Confirmed(s.eraKey()); known {
+	if _, known := s.wanted.Era.Confirmed(); known {
 		return nil
 	}
 	object := &corev1.ConfigMap{}
@@ -191,16 +172,18 @@ func (r *Reconciler) recallEra(ctx context.Context, s *scope) error {
 		return nil
 	}
 	if document, _ := r.catalogs.of(s.key).decode(object); document != nil && document.ConfigHash == s.hash {
-		r.Eras.Confirm(s.eraKey(), era)
+		s.wanted.Era.Confirm(connect.Era(era))
 	}
 	return nil
 }
 
 // era is what is to stand beside the catalog: what this process knows for sure, or what stands there under the same
 // configuration.
-func (r *Reconciler) era(s *scope, stored *storedCatalog) string {
-	if era, known := r.Eras.Confirmed(s.eraKey()); known {
-		return era
+func (s *scope) era(stored *storedCatalog) string {
+	if s.wanted != nil {
+		if era, known := s.wanted.Era.Confirmed(); known {
+			return string(era)
+		}
 	}
 	if stored.good(s.hash) {
 		return stored.era()

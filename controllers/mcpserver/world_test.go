@@ -24,6 +24,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/shelf"
 	"github.com/mooring-dev/mooring/internal/connect"
+	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/refs"
@@ -50,15 +51,13 @@ type world struct {
 	api        client.WithWatch // everything, as an administrator sees it
 	sessions   *sessiontest.Sessions
 	references *references
-	eras       eras
 	told       *told
 	series     *prometheus.Registry
-	// hosts are the answers of CheckHost, statusErrors and storeErrors those of the next writes.
-	hosts                     map[string]error
+	// statusErrors and storeErrors are the answers of the next writes.
 	statusErrors, storeErrors []error
-	// dials counts the dialers that were asked for, statusWrites and stores the writes.
-	dials, statusWrites, stores int
-	reconciler                  *Reconciler
+	// statusWrites and stores count the writes.
+	statusWrites, stores int
+	reconciler           *Reconciler
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -66,7 +65,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	scheme := runtime.NewScheme()
 	w := &world{
 		WithT: NewWithT(t), t: t, references: &references{values: map[refs.Ref]string{}},
-		eras: eras{}, told: &told{}, series: prometheus.NewRegistry(), hosts: map[string]error{},
+		told: &told{}, series: prometheus.NewRegistry(),
 	}
 	w.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	w.Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
@@ -81,23 +80,19 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 func (w *world) start() {
 	series, err := metrics.New(w.series, States()...)
 	w.Expect(err).NotTo(HaveOccurred())
+	policy, err := egress.NewPolicy(egress.Options{Deny: []string{"10.0.0.0/8"}})
+	w.Expect(err).NotTo(HaveOccurred())
 	w.reconciler = &Reconciler{
 		Client: interceptor.NewClient(w.api, w.cached()), Live: w.api,
 		Keys: &Keys{}, Sessions: w.sessions, References: w.references,
-		Dial: func(connect.Config) (session.Dialer, error) {
-			w.dials++
-			return sessiontest.NewServer(sessiontest.Script{}), nil
-		},
-		Eras: w.eras, Shelf: &shelf.Shelf{},
-		CheckHost: func(namespace, host string) error { return w.hosts[namespace+" "+host] },
-		Events:    events.New(w.told), Metrics: series, Workers: 1,
+		Connector: connect.New(connect.Options{Values: w.references, Egress: policy}),
+		Shelf:     &shelf.Shelf{}, Events: events.New(w.told), Metrics: series, Workers: 1,
 	}
 }
 
 // restart throws away all that a process remembers.
 func (w *world) restart() {
 	w.sessions = sessiontest.NewSessions(nil)
-	w.eras = eras{}
 	w.series = prometheus.NewRegistry()
 	w.start()
 }
@@ -259,42 +254,30 @@ func (r *references) Track(_ types.NamespacedName, references []refs.Ref) {
 	r.tracked = append(r.tracked, references)
 }
 
-func (r *references) Read(_ context.Context, reference refs.Ref) (secret.Value, string, error) {
-	if err := r.errs[reference]; err != nil {
-		return secret.Value{}, "", err
-	}
-	text, ok := r.values[reference]
-	if !ok {
-		missing := refs.NotFoundError{Kind: reference.Kind, Namespace: reference.Namespace, Name: reference.Name}
-		return secret.Value{}, "", missing
-	}
-	return secret.New(text), "uid/" + text, nil
-}
-
-func (r *references) ReadKeys(ctx context.Context, reference refs.Ref, keys ...string) ([]secret.Value, string, error) {
+func (r *references) ReadKeys(_ context.Context, reference refs.Ref, keys ...string) ([]secret.Value, string, error) {
 	var out []secret.Value
+	version := "uid/"
 	for _, key := range keys {
 		reference.Key = key
-		value, _, err := r.Read(ctx, reference)
-		if err != nil {
+		if err := r.errs[reference]; err != nil {
 			return nil, "", err
 		}
-		out = append(out, value)
+		text, ok := r.values[reference]
+		if !ok {
+			missing := refs.NotFoundError{Kind: reference.Kind, Namespace: reference.Namespace, Name: reference.Name}
+			return nil, "", missing
+		}
+		out, version = append(out, secret.New(text)), version+text
 	}
-	return out, "uid/1", nil
+	return out, version, nil
 }
 
-// eras is a memory of protocol eras.
-type eras map[string]string
-
-func (e eras) Confirmed(key string) (string, bool) {
-	era, ok := e[key]
-	return era, ok
+// era is what the process knows of how the server speaks.
+func (w *world) era(server *v1alpha1.MCPServer) *connect.EraMemory {
+	wanted, err := w.reconciler.Connector.Session(w.t.Context(), server)
+	w.Expect(err).NotTo(HaveOccurred())
+	return wanted.Era
 }
-
-func (e eras) Confirm(key, era string) { e[key] = era }
-
-func (e eras) Forget(key string) { delete(e, key) }
 
 // told keeps the events that people see, as "Type Reason Action".
 type told struct {

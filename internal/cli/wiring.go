@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 
 	"github.com/go-logr/logr"
@@ -18,14 +17,11 @@ import (
 	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/metrics"
-	"github.com/mooring-dev/mooring/internal/oauth"
 	"github.com/mooring-dev/mooring/internal/refs"
-	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/upstream"
 )
 
-// dependencies makes what the controllers need: the supervisor, the reference tracker and the dialers.
+// dependencies makes what the controllers need: the supervisor, the reference tracker and the connector.
 func (o *Settings) dependencies(
 	ctx context.Context, config *rest.Config, policy *egress.Policy,
 ) (controllers.Dependencies, error) {
@@ -49,11 +45,12 @@ func (o *Settings) dependencies(
 		Observe:      observer(ctrl.Log.WithName("session"), servers.Name, series),
 		DrainTimeout: o.DrainTimeout,
 	})
-	dialers := &dialers{policy: policy, eras: upstream.NewEraMemory(), tokens: oauth.NewSources()}
+	connector := connect.New(connect.Options{
+		Values: references, Egress: policy, UserAgent: "mooring/" + buildVersion(),
+	})
 	return controllers.Dependencies{
-		Sessions: sessions, Servers: servers, References: references, Dial: dialers.dial,
-		Eras: eras{dialers.eras}, CheckHost: dialers.check, Metrics: series, Namespaces: o.WatchNamespaces,
-		Workers: o.Workers,
+		Sessions: sessions, Servers: servers, References: references, Connector: connector, Metrics: series,
+		Namespaces: o.WatchNamespaces, Workers: o.Workers,
 	}, nil
 }
 
@@ -85,70 +82,6 @@ func (o *Settings) egressPolicy(config *rest.Config) (*egress.Policy, error) {
 		return nil, fmt.Errorf("flags: %w", err)
 	}
 	return policy, nil
-}
-
-// dialers makes dialers that share what the process knows: the egress policy, the protocol eras of servers and the
-// access tokens.
-type dialers struct {
-	policy *egress.Policy
-	eras   *upstream.EraMemory
-	tokens *oauth.Sources
-}
-
-func (d *dialers) check(namespace, host string) error {
-	return d.policy.ForNamespace(namespace).CheckLiteral(host)
-}
-
-func (d *dialers) dial(resolved connect.Config) (session.Dialer, error) {
-	config := upstream.Config{
-		URL:             resolved.URL,
-		Protocol:        upstream.Protocol(resolved.Protocol),
-		Bearer:          resolved.Bearer,
-		CABundle:        []byte(resolved.CABundle),
-		ServerName:      resolved.ServerName,
-		ProxyURL:        secret.New(resolved.ProxyURL),
-		ProtocolVersion: resolved.ProtocolVersion,
-		Timeouts:        resolved.Timeouts,
-		Egress:          d.policy.ForNamespace(resolved.Namespace),
-		Eras:            d.eras,
-		EraKey:          resolved.EraKey,
-		UserAgent:       "mooring/" + buildVersion(),
-	}
-	for _, header := range resolved.Headers {
-		config.Headers = append(config.Headers, upstream.Header{Name: header.Name, Value: header.Value})
-	}
-	if !resolved.ClientCertificate.IsZero() {
-		pair, err := tls.X509KeyPair(
-			[]byte(resolved.ClientCertificate.Reveal()), []byte(resolved.ClientKey.Reveal()))
-		if err != nil { // it was judged before; the error's text may quote the key
-			return nil, fmt.Errorf("client certificate of %s is not a pair", resolved.Target)
-		}
-		config.ClientCertificate = &pair
-	}
-	if resolved.OAuth != nil {
-		tokens, err := d.source(&resolved, config.UserAgent)
-		if err != nil {
-			return nil, err
-		}
-		config.TokenSource = tokens
-	}
-	return upstream.NewDialer(config)
-}
-
-// source gets the access tokens of a server, from the same memory at each pass of its reconciler.
-func (d *dialers) source(resolved *connect.Config, userAgent string) (*oauth.Source, error) {
-	grant := resolved.OAuth
-	return d.tokens.For(oauth.Config{
-		Namespace:    resolved.Namespace,
-		TokenURL:     grant.TokenURL,
-		ClientID:     grant.ClientID,
-		ClientSecret: grant.ClientSecret,
-		Scopes:       grant.Scopes,
-		Audience:     grant.Audience,
-		CABundle:     []byte(resolved.CABundle),
-		Egress:       d.policy.ForNamespace(resolved.Namespace),
-		UserAgent:    userAgent,
-	})
 }
 
 // observer turns a session's events into metrics and log lines. A failure is a debug line: its first occurrence shows
@@ -189,13 +122,3 @@ func observer(
 		}
 	}
 }
-
-// eras shows the dialers' memory to the controller, which stores what is confirmed.
-type eras struct{ *upstream.EraMemory }
-
-func (e eras) Confirmed(key string) (string, bool) {
-	era, ok := e.EraMemory.Confirmed(key)
-	return string(era), ok
-}
-
-func (e eras) Confirm(key, era string) { e.EraMemory.Confirm(key, upstream.Era(era)) }

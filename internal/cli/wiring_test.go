@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -13,13 +12,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
-	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/metrics"
-	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/upstream"
-	"github.com/mooring-dev/mooring/test/mcpfake"
 )
 
 // Every event is counted where people look for it, and logged at the level that it is worth.
@@ -109,82 +104,20 @@ func counted(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return out
 }
 
-// deaf hears nothing of its connection.
-type deaf struct{}
-
-func (deaf) ListChanged() {}
-func (deaf) Alive()       {}
-func (deaf) Lost(error)   {}
-
-func dialersFor(t *testing.T, settings *Settings) *dialers {
-	t.Helper()
+// What the flags say of addresses is the policy for all servers.
+func TestEgressPolicyFollowsTheFlags(t *testing.T) {
+	g := NewWithT(t)
+	settings := &Settings{EgressDeny: []string{"denied.example.com"}}
 	policy, err := settings.egressPolicy(&rest.Config{Host: "https://api.example.com"})
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return &dialers{policy: policy, eras: upstream.NewEraMemory()}
-}
-
-// Whatever an endpoint holds reaches the server.
-func TestDialersUseAllOfAnEndpoint(t *testing.T) {
-	g := NewWithT(t)
-	server := mcpfake.New(t, mcpfake.WithClientCert(), mcpfake.WithBearer("token-1"))
-	certificate, key, err := server.ClientPair()
 	g.Expect(err).NotTo(HaveOccurred())
-	d := dialersFor(t, &Settings{AllowLoopback: true})
-	dialer, err := d.dial(connect.Config{
-		Namespace: "agents", URL: secret.New(server.URL() + "?tenant=acme"), Target: server.URL(), Protocol: "Auto",
-		EraKey: "uid/hash", Bearer: secret.New("token-1"), CABundle: string(server.CAPEM()), ServerName: "localhost",
-		ClientCertificate: secret.New(string(certificate)), ClientKey: secret.New(string(key)),
-		Headers:         []connect.Header{{Name: "X-Org", Value: secret.New("acme")}},
-		ProtocolVersion: "2025-06-18", Timeouts: session.Timeouts{Connect: 10 * time.Second},
-	})
+	policy = policy.ForNamespace("agents")
+	g.Expect(policy.CheckLiteral("127.0.0.1:80")).NotTo(Succeed())
+	g.Expect(policy.CheckLiteral("denied.example.com")).NotTo(Succeed())
+	g.Expect(policy.CheckLiteral("mcp.example.com")).To(Succeed())
+	g.Expect(policy.CheckLiteral("mcp.agents.svc")).To(Succeed())
+	g.Expect(policy.CheckLiteral("mcp.other.svc")).NotTo(Succeed())
+	settings.AllowLoopback = true
+	policy, err = settings.egressPolicy(&rest.Config{Host: "https://api.example.com"})
 	g.Expect(err).NotTo(HaveOccurred())
-	conn, err := dialer.Dial(t.Context(), deaf{})
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	g.Expect(conn.Info().ProtocolVersion).To(Equal("2025-06-18"))
-	request := server.Requests("initialize")[0]
-	g.Expect(request.Header.Get("X-Org")).To(Equal("acme"))
-	g.Expect(request.Header.Get("User-Agent")).To(Equal("mooring/" + buildVersion()))
-	g.Expect(request.Path).To(Equal("/mcp?tenant=acme"))
-	g.Expect(server.Credentials()).To(Equal([]string{"Bearer token-1"}))
-}
-
-func TestDialersKeepToThePolicy(t *testing.T) {
-	g := NewWithT(t)
-	server := mcpfake.New(t)
-	d := dialersFor(t, &Settings{EgressDeny: []string{"denied.example.com"}})
-	g.Expect(d.check("agents", "127.0.0.1:80")).NotTo(Succeed())
-	g.Expect(d.check("agents", "denied.example.com")).NotTo(Succeed())
-	g.Expect(d.check("agents", "mcp.example.com")).To(Succeed())
-	g.Expect(d.check("agents", "mcp.agents.svc")).To(Succeed())
-	g.Expect(d.check("agents", "mcp.other.svc")).NotTo(Succeed())
-	dialer, err := d.dial(connect.Config{Namespace: "agents", URL: secret.New(server.URL()), Protocol: "Auto"})
-	g.Expect(err).NotTo(HaveOccurred())
-	_, err = dialer.Dial(t.Context(), deaf{})
-	g.Expect(failure.Classify(err).Reason).To(Equal(failure.AddressNotAllowed))
-	g.Expect(server.Stats().Accepted).To(BeZero())
-}
-
-// A pair that is none was refused before; should it come here, its text is not told.
-func TestDialersDoNotQuoteKeys(t *testing.T) {
-	const key = "-----BEGIN PRIVATE KEY-----\nCANARY\n-----END PRIVATE KEY-----\n"
-	_, err := dialersFor(t, &Settings{}).dial(connect.Config{
-		Target: "https://mcp.example.com/mcp", ClientCertificate: secret.New(key), ClientKey: secret.New(key),
-	})
-	NewWithT(t).Expect(err).To(MatchError("client certificate of https://mcp.example.com/mcp is not a pair"))
-}
-
-// What the controller stores and what dialers know is one memory.
-func TestErasAreOneMemory(t *testing.T) {
-	g := NewWithT(t)
-	memory := eras{upstream.NewEraMemory()}
-	_, known := memory.Confirmed("uid/hash")
-	g.Expect(known).To(BeFalse())
-	memory.Confirm("uid/hash", string(upstream.Modern))
-	era, known := memory.Confirmed("uid/hash")
-	g.Expect(known).To(BeTrue())
-	g.Expect(era).To(Equal(string(upstream.Modern)))
-	memory.Forget("uid/hash")
-	_, known = memory.Confirmed("uid/hash")
-	g.Expect(known).To(BeFalse())
+	g.Expect(policy.CheckLiteral("127.0.0.1:80")).To(Succeed())
 }

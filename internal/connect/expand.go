@@ -10,8 +10,8 @@ import (
 // variablePattern matches $(NAME), and $$(NAME), which stands for the literal text $(NAME).
 var variablePattern = regexp.MustCompile(`\$?\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)
 
-// WithoutVariables puts a harmless letter in the place of every $(NAME), for judging the rest of a URL.
-func WithoutVariables(raw string) string { return variablePattern.ReplaceAllString(raw, "x") }
+// withoutVariables puts a harmless letter in the place of every $(NAME), for judging the rest of a URL.
+func withoutVariables(raw string) string { return variablePattern.ReplaceAllString(raw, "x") }
 
 // expand replaces every $(NAME) in text by its escaped value. It returns an error that names the first variable
 // that is not defined; nothing is ever run through a shell.

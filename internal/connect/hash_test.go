@@ -85,8 +85,8 @@ func TestTargetAndTransport(t *testing.T) {
 
 func TestWithoutVariables(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(WithoutVariables("https://h.example/$(A)/b?k=$(B)&l=$$(C)")).To(Equal("https://h.example/x/b?k=x&l=x"))
-	g.Expect(WithoutVariables("https://h.example/$()")).To(Equal("https://h.example/$()"))
+	g.Expect(withoutVariables("https://h.example/$(A)/b?k=$(B)&l=$$(C)")).To(Equal("https://h.example/x/b?k=x&l=x"))
+	g.Expect(withoutVariables("https://h.example/$()")).To(Equal("https://h.example/$()"))
 }
 
 func TestVersionsHash(t *testing.T) {

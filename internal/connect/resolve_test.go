@@ -18,9 +18,10 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/oauth"
 	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/internal/secret"
-	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/upstream"
 	"github.com/mooring-dev/mooring/test/builder"
 )
 
@@ -29,49 +30,66 @@ const address = "https://mcp.example.com/mcp"
 // values are Secrets ("login/token") and ConfigMaps ("configmap:ca/ca.crt"), or what reading them fails with.
 type values map[string]any
 
-func (v values) Read(_ context.Context, reference refs.Ref) (secret.Value, string, error) {
-	name := reference.Name + "/" + reference.Key
-	if reference.Kind == refs.ConfigMap {
-		name = "configmap:" + name
-	}
+func (v values) ReadKeys(_ context.Context, reference refs.Ref, keys ...string) ([]secret.Value, string, error) {
 	if reference.Namespace != "agents" {
-		return secret.Value{}, "", fmt.Errorf("read in namespace %q", reference.Namespace)
+		return nil, "", fmt.Errorf("read in namespace %q", reference.Namespace)
 	}
-	switch value := v[name].(type) {
-	case string:
-		return secret.New(value), "uid/" + value, nil
-	case error:
-		return secret.Value{}, "", value
-	}
-	missing := refs.NotFoundError{Kind: reference.Kind, Namespace: reference.Namespace, Name: reference.Name}
-	return secret.Value{}, "", missing
-}
-
-func (v values) ReadKeys(ctx context.Context, reference refs.Ref, keys ...string) ([]secret.Value, string, error) {
 	var out []secret.Value
+	version := "uid/"
 	for _, key := range keys {
-		reference.Key = key
-		value, _, err := v.Read(ctx, reference)
-		if err != nil {
-			return nil, "", err
+		name := reference.Name + "/" + key
+		if reference.Kind == refs.ConfigMap {
+			name = "configmap:" + name
 		}
-		out = append(out, value)
+		switch value := v[name].(type) {
+		case string:
+			out, version = append(out, secret.New(value)), version+value
+		case error:
+			return nil, "", value
+		default:
+			missing := refs.NotFoundError{Kind: reference.Kind, Namespace: reference.Namespace, Name: reference.Name}
+			return nil, "", missing
+		}
 	}
-	return out, "uid/1", nil
+	return out, version, nil
 }
 
 func declared() *builder.MCPServerBuilder { return builder.MCPServer("fs").URL(address) }
 
-func resolve(t *testing.T, server *builder.MCPServerBuilder, known values) (*Config, error) {
-	t.Helper()
-	return Resolve(t.Context(), known, "agents", &server.Obj().Spec)
+func connector(known values) *Connector {
+	return New(Options{Values: known, UserAgent: "mooring/test"})
 }
 
-func resolved(t *testing.T, server *builder.MCPServerBuilder, known values) *Config {
+func wanted(t *testing.T, server *builder.MCPServerBuilder, known values) (*Session, error) {
 	t.Helper()
-	config, err := resolve(t, server, known)
+	return connector(known).Session(t.Context(), server.Namespace("agents").Obj())
+}
+
+// connection is the fingerprint of what a connection to the server is made of.
+func connection(t *testing.T, server *builder.MCPServerBuilder, known values) string {
+	t.Helper()
+	out, err := wanted(t, server, known)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return config
+	return out.Connection
+}
+
+// resolved is what goes to the wire.
+func resolved(t *testing.T, server *builder.MCPServerBuilder, known values) *upstream.Config {
+	t.Helper()
+	d := declare("agents", &server.Obj().Spec)
+	_, err := d.resolve(t.Context(), known)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return &d.config
+}
+
+// granted is what tokens are minted with.
+func granted(t *testing.T, server *builder.MCPServerBuilder, known values) *oauth.Config {
+	t.Helper()
+	d := &declaration{namespace: "agents"}
+	grant := d.clientCredentials(server.Obj().Spec.HTTP.Auth.OAuthClientCredentials)
+	_, err := d.resolve(t.Context(), known)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return grant
 }
 
 func TestResolveTakesTheDeclarationOver(t *testing.T) {
@@ -79,22 +97,17 @@ func TestResolveTakesTheDeclarationOver(t *testing.T) {
 	config := resolved(t, declared().URL(address+"?tenant=a").Protocol(v1alpha1.ProtocolSSE).Header("X-Org", "acme").
 		ServerName("inner.example.com").Proxy("http://proxy.example.com:3128").ConnectTimeout(time.Second).
 		Mutate(func(s *v1alpha1.MCPServer) { s.Spec.ProtocolVersion = "2025-06-18" }), nil)
-	g.Expect(config.Namespace).To(Equal("agents"))
 	g.Expect(config.URL.Reveal()).To(Equal(address + "?tenant=a"))
-	g.Expect(config.Target).To(Equal(address))
-	g.Expect(config.Protocol).To(Equal("SSE"))
+	g.Expect(config.Protocol).To(Equal(upstream.SSE))
 	g.Expect(config.Headers).To(HaveLen(1))
 	g.Expect(config.Headers[0].Name).To(Equal("X-Org"))
 	g.Expect(config.Headers[0].Value.Reveal()).To(Equal("acme"))
 	g.Expect(config.ServerName).To(Equal("inner.example.com"))
-	g.Expect(config.ProxyURL).To(Equal("http://proxy.example.com:3128"))
+	g.Expect(config.ProxyURL.Reveal()).To(Equal("http://proxy.example.com:3128"))
 	g.Expect(config.ProtocolVersion).To(Equal("2025-06-18"))
-	g.Expect(config.Timeouts).To(Equal(session.Timeouts{
-		Connect: time.Second, List: time.Minute, Call: time.Minute, CallMax: 15 * time.Minute,
-	}))
 	g.Expect(config.Bearer.IsZero()).To(BeTrue())
-	g.Expect(config.OAuth).To(BeNil())
-	g.Expect(resolved(t, declared(), nil).Protocol).To(Equal("Auto"))
+	g.Expect(config.TokenSource).To(BeNil())
+	g.Expect(resolved(t, declared(), nil).Protocol).To(Equal(upstream.Auto))
 }
 
 // Values are read wherever one may stand, and white space around them, as editors leave it, is dropped.
@@ -108,7 +121,6 @@ func TestResolveReadsCredentials(t *testing.T) {
 		SecretVariable("KEY", "login", "query").SecretHeader("X-Key", "login", "key").Header("X-Both", "$(ORG) $$(KEY)").
 		Bearer("login", "token"), known)
 	g.Expect(config.URL.Reveal()).To(Equal(address + "/acme?key=a%26b%3Dc"))
-	g.Expect(config.Target).To(Equal(address + "/$(ORG)"))
 	g.Expect(config.Headers[0].Value.Reveal()).To(Equal("key 1"))
 	g.Expect(config.Headers[1].Value.Reveal()).To(Equal("acme $(KEY)"))
 	g.Expect(config.Bearer.Reveal()).To(Equal("token-1"))
@@ -118,7 +130,7 @@ func TestResolveReadsCredentials(t *testing.T) {
 			grant := s.Spec.HTTP.Auth.OAuthClientCredentials
 			grant.Scopes, grant.Audience = []string{"mcp:tools", "mcp:list"}, "mcp"
 		})
-	grant := resolved(t, oauth, known).OAuth
+	grant := granted(t, oauth, known)
 	g.Expect(grant.TokenURL).To(Equal("https://login.example.com/token"))
 	g.Expect(grant.ClientID.Reveal()).To(Equal("client-0"))
 	g.Expect(grant.ClientSecret.Reveal()).To(Equal("secret-1"))
@@ -129,7 +141,7 @@ func TestResolveReadsCredentials(t *testing.T) {
 			SecretKeyRef: &v1alpha1.SecretKeyReference{Name: "oauth", Key: "id"},
 		}
 	})
-	g.Expect(resolved(t, oauth, known).OAuth.ClientID.Reveal()).To(Equal("client-1"))
+	g.Expect(granted(t, oauth, known).ClientID.Reveal()).To(Equal("client-1"))
 }
 
 // pair is a self-signed certificate and its key, as PEM.
@@ -154,18 +166,18 @@ func TestResolveReadsTLS(t *testing.T) {
 		"configmap:ca/ca.crt": certificate, "ca/bundle": certificate, "mtls/tls.crt": certificate, "mtls/tls.key": key,
 	}
 	config := resolved(t, declared().CABundle(v1alpha1.CABundleConfigMap, "ca", "ca.crt").ClientCertificate("mtls"), known)
-	g.Expect(config.CABundle).To(Equal(certificate))
+	g.Expect(string(config.CABundle)).To(Equal(certificate))
 	g.Expect(config.ClientCertificate.Reveal()).To(Equal(certificate))
 	g.Expect(config.ClientKey.Reveal()).To(Equal(key))
 	config = resolved(t, declared().CABundle(v1alpha1.CABundleSecret, "ca", "bundle"), known)
-	g.Expect(config.CABundle).To(Equal(certificate))
+	g.Expect(string(config.CABundle)).To(Equal(certificate))
 }
 
 // canary is a credential that no message may hold, not even in part.
 const canary = "CANARY-5f1d"
 
 // What a person must mend is a refusal that names the object and the key, or the field, and never the value.
-func TestRefusals(t *testing.T) {
+func TestNotAccepted(t *testing.T) {
 	certificate, key := pair(t)
 	other, otherKey := pair(t)
 	withCA := declared().CABundle(v1alpha1.CABundleConfigMap, "ca", "ca.crt")
@@ -228,9 +240,9 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			config, err := resolve(t, test.server, test.known)
-			g.Expect(config).To(BeNil())
-			var refusal *Refusal
+			session, err := wanted(t, test.server, test.known)
+			g.Expect(session).To(BeNil())
+			var refusal *NotAccepted
 			g.Expect(errors.As(err, &refusal)).To(BeTrue(), "%v", err)
 			g.Expect(refusal.Reason).To(Equal(test.reason))
 			g.Expect(refusal.Final).To(Equal(test.final))
@@ -262,22 +274,25 @@ func TestErrorsOfTheAPIPass(t *testing.T) {
 		"bundle":             declared().CABundle(v1alpha1.CABundleSecret, "login", "token"),
 		"client certificate": declared().ClientCertificate("login"),
 	} {
-		_, err := resolve(t, server, values{"login/token": unwell, "login/tls.crt": unwell})
+		_, err := wanted(t, server, values{"login/token": unwell, "login/tls.crt": unwell})
 		g.Expect(err).To(MatchError(unwell), name)
-		g.Expect(errors.As(err, new(*Refusal))).To(BeFalse(), name)
+		g.Expect(errors.As(err, new(*NotAccepted))).To(BeFalse(), name)
 	}
 }
 
 // Nothing that was resolved prints, whatever it is printed with.
 func TestConfigDoesNotPrint(t *testing.T) {
 	g := NewWithT(t)
-	config := resolved(t, declared().URL(address+"?key=$(KEY)").SecretVariable("KEY", "a", "b").
-		SecretHeader("X", "a", "b").Bearer("a", "b"), values{"a/b": canary})
+	server := declared().URL(address+"?key=$(KEY)").SecretVariable("KEY", "a", "b").
+		SecretHeader("X", "a", "b").Bearer("a", "b")
+	config := resolved(t, server, values{"a/b": canary})
 	encoded, err := json.Marshal(config)
 	g.Expect(err).NotTo(HaveOccurred())
+	session, err := wanted(t, server, values{"a/b": canary})
+	g.Expect(err).NotTo(HaveOccurred())
 	for _, text := range []string{
-		string(encoded), fmt.Sprint(config), fmt.Sprintf("%+v", config), fmt.Sprintf("%#v", *config), config.Target,
-		config.Fingerprint(), config.Address(),
+		string(encoded), fmt.Sprint(config), fmt.Sprintf("%+v", config), fmt.Sprintf("%#v", *config),
+		session.Connection, session.Address, fmt.Sprintf("%+v", session), fmt.Sprintf("%#v", session.Config),
 	} {
 		g.Expect(strings.Contains(text, canary)).To(BeFalse(), "a printed form holds the credential")
 	}
@@ -291,8 +306,9 @@ func TestAddress(t *testing.T) {
 		"https://[2001:db8::1]/mcp":    "[2001:db8::1]:443",
 		"https://[2001:db8::1]:8443/x": "[2001:db8::1]:8443",
 	} {
-		config := resolved(t, builder.MCPServer("fs").URL(url), nil)
-		NewWithT(t).Expect(config.Address()).To(Equal(want))
+		session, err := wanted(t, builder.MCPServer("fs").URL(url), nil)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		NewWithT(t).Expect(session.Address).To(Equal(want))
 	}
 }
 
@@ -300,8 +316,8 @@ func TestAddress(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	base := func() *builder.MCPServerBuilder { return declared().Bearer("login", "token").Header("X-Org", "acme") }
 	known := values{"login/token": "first", "login/other": "first", "login/second": "second"}
-	before := resolved(t, base(), known).Fingerprint()
-	NewWithT(t).Expect(resolved(t, base(), known).Fingerprint()).To(Equal(before))
+	before := connection(t, base(), known)
+	NewWithT(t).Expect(connection(t, base(), known)).To(Equal(before))
 	for name, server := range map[string]*builder.MCPServerBuilder{
 		"the path":             base().URL(address + "/v2"),
 		"the query":            base().URL(address + "?a=b"),
@@ -317,7 +333,7 @@ func TestFingerprint(t *testing.T) {
 		"another grant":        base().OAuth("https://login.example.com/token", "id", "login", "token"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(resolved(t, server, known).Fingerprint()).NotTo(Equal(before))
+			NewWithT(t).Expect(connection(t, server, known)).NotTo(Equal(before))
 		})
 	}
 	for name, server := range map[string]*builder.MCPServerBuilder{
@@ -326,19 +342,19 @@ func TestFingerprint(t *testing.T) {
 		"a note":                             base().Mutate(func(s *v1alpha1.MCPServer) { s.Spec.Notes = "for files" }),
 	} {
 		t.Run("not "+name, func(t *testing.T) {
-			NewWithT(t).Expect(resolved(t, server, known).Fingerprint()).To(Equal(before))
+			NewWithT(t).Expect(connection(t, server, known)).To(Equal(before))
 		})
 	}
 	t.Run("values do not run into each other", func(t *testing.T) {
-		one := resolved(t, declared().Header("A", "bc"), nil).Fingerprint()
-		two := resolved(t, declared().Header("AB", "c"), nil).Fingerprint()
+		one := connection(t, declared().Header("A", "bc"), nil)
+		two := connection(t, declared().Header("AB", "c"), nil)
 		NewWithT(t).Expect(one).NotTo(Equal(two))
 	})
 	t.Run("the scopes of a grant", func(t *testing.T) {
 		grant := func(scopes ...string) string {
 			server := declared().OAuth("https://login.example.com/token", "id", "login", "token").
 				Mutate(func(s *v1alpha1.MCPServer) { s.Spec.HTTP.Auth.OAuthClientCredentials.Scopes = scopes })
-			return resolved(t, server, known).Fingerprint()
+			return connection(t, server, known)
 		}
 		NewWithT(t).Expect(grant("a")).NotTo(Equal(grant("b")))
 		NewWithT(t).Expect(grant("a")).To(Equal(grant("a")))

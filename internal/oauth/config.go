@@ -12,7 +12,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/secret"
 )
 
-// Config is what a Source is made of.
+// Config is what a Source is made of. Sources are shared by its fingerprint (secret.FingerprintOf).
 type Config struct {
 	// Namespace is that of the object that declares the grant. Sources are not shared between namespaces.
 	Namespace string
@@ -25,9 +25,9 @@ type Config struct {
 	// CABundle is PEM that is trusted in addition to the system's roots.
 	CABundle []byte
 	// Egress judges every address dialled; it should be the namespace's. Nil has the built-in refusals.
-	Egress *egress.Policy
+	Egress *egress.Policy `fingerprint:"-"`
 	// UserAgent is the User-Agent header, "name/version".
-	UserAgent string
+	UserAgent string `fingerprint:"-"`
 }
 
 // Errors of Sources.For. None holds a value of the configuration.
@@ -35,14 +35,6 @@ var (
 	ErrBadTokenURL = errors.New("token URL that is not https, or http to a host that is loopback or ends in .svc")
 	ErrBadBundle   = errors.New("CA bundle without a certificate in PEM form")
 )
-
-// key is what sources are shared by.
-func (c *Config) key() string {
-	parts := []string{
-		c.Namespace, c.TokenURL, c.ClientID.Reveal(), c.ClientSecret.Reveal(), c.Audience, string(c.CABundle),
-	}
-	return secret.Fingerprint(append(parts, c.Scopes...)...)
-}
 
 // checkURL judges the token URL without ever repeating it.
 func (c *Config) checkURL() error {

@@ -28,10 +28,15 @@ const (
 type Source struct {
 	mint    func(context.Context) (token, *failure.Error)
 	touched atomic.Int64 // Unix nanoseconds
+	// fingerprint is that of the Config.
+	fingerprint string
 
 	mu sync.Mutex
 	guarded
 }
+
+// Fingerprint changes with everything that the Source is made of.
+func (s *Source) Fingerprint() string { return s.fingerprint }
 
 type guarded struct {
 	have   token

@@ -3,6 +3,8 @@ package oauth
 import (
 	"sync"
 	"time"
+
+	"github.com/mooring-dev/mooring/internal/secret"
 )
 
 // forgotten is how long a Source is remembered that nobody uses.
@@ -21,7 +23,7 @@ func NewSources() *Sources { return &Sources{known: map[string]*Source{}} }
 // For returns the source of cfg, the same for the same cfg as long as it is used at least once an hour. It connects to
 // nothing. A Source that was forgotten goes on to work for those who hold it.
 func (s *Sources) For(cfg Config) (*Source, error) {
-	key := cfg.key()
+	key := secret.FingerprintOf(cfg)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.known[key]; known != nil {
@@ -33,6 +35,7 @@ func (s *Sources) For(cfg Config) (*Source, error) {
 		return nil, err
 	}
 	source := newSource(m.mint)
+	source.fingerprint = key
 	s.known[key] = source
 	if s.sweep == nil {
 		s.sweep = time.AfterFunc(forgotten, s.forget)

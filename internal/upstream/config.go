@@ -32,7 +32,8 @@ type Header = mcphttp.Header
 // TokenSource gives a bearer token for each request; see mcphttp.TokenSource.
 type TokenSource = mcphttp.TokenSource
 
-// Config is everything needed to connect to one server, with every reference resolved.
+// Config is everything needed to connect to one server, with every reference resolved. A connection is replaced when
+// the fingerprint of its Config changes (secret.FingerprintOf).
 type Config struct {
 	// URL is the expanded URL. Its query may hold a credential.
 	URL secret.Value
@@ -44,23 +45,23 @@ type Config struct {
 	Bearer      secret.Value
 	TokenSource TokenSource
 	// CABundle is PEM that is trusted in addition to the system's roots.
-	CABundle          []byte
-	ClientCertificate *tls.Certificate
+	CABundle []byte
+	// ClientCertificate and ClientKey are a PEM pair; zero for none.
+	ClientCertificate, ClientKey secret.Value
 	// ServerName is expected in the certificate instead of the URL's host.
 	ServerName string
 	// ProxyURL is the proxy to use; when empty, the environment's (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).
 	ProxyURL secret.Value
 	// ProtocolVersion, when not empty, is the one version to speak.
 	ProtocolVersion string
-	Timeouts        session.Timeouts
+	// Timeouts.Connect and List are used.
+	Timeouts session.Timeouts `fingerprint:"-"`
 	// Egress judges every address; it should be of the object's namespace. Nil has the built-in refusals.
-	Egress *egress.Policy
-	// Eras is the memory shared by all servers of the process, EraKey the server's name in it. Nil Eras: a memory of
-	// this Dialer's own. Empty EraKey: the URL stands for the server.
-	Eras   *EraMemory
-	EraKey string
+	Egress *egress.Policy `fingerprint:"-"`
+	// Era is shared by all dialers of the server. Nil: a memory of this Dialer's own.
+	Era *EraMemory `fingerprint:"-"`
 	// UserAgent, "name/version", is the User-Agent header and the clientInfo of the handshake.
-	UserAgent string
+	UserAgent string `fingerprint:"-"`
 }
 
 const (
@@ -74,6 +75,8 @@ var (
 	ErrBadProxy = errors.New("not a proxy URL")
 	// ErrBadBundle: the CA bundle has no certificate.
 	ErrBadBundle = mcphttp.ErrBadBundle
+	// ErrBadPair: the client certificate and its key are no PEM pair.
+	ErrBadPair = errors.New("client certificate and key that are not a PEM pair")
 	// ErrUnknownVersion: Mooring does not speak the pinned protocol version.
 	ErrUnknownVersion = errors.New("protocol version that Mooring does not speak")
 )
@@ -117,7 +120,11 @@ func NewDialer(cfg Config) (*Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	trust, err := mcphttp.TLSConfig(cfg.CABundle, cfg.ClientCertificate, cfg.ServerName)
+	pair, err := cfg.clientPair()
+	if err != nil {
+		return nil, err
+	}
+	trust, err := mcphttp.TLSConfig(cfg.CABundle, pair, cfg.ServerName)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +139,18 @@ func NewDialer(cfg Config) (*Dialer, error) {
 			TLS: trust, Proxy: via, Egress: cfg.Egress,
 		},
 	}, nil
+}
+
+// clientPair is nil when no client certificate is configured.
+func (cfg *Config) clientPair() (*tls.Certificate, error) {
+	if cfg.ClientCertificate.IsZero() {
+		return nil, nil //nolint:nilnil // as crypto/tls has it
+	}
+	pair, err := tls.X509KeyPair([]byte(cfg.ClientCertificate.Reveal()), []byte(cfg.ClientKey.Reveal()))
+	if err != nil { // its text may quote the key
+		return nil, ErrBadPair
+	}
+	return &pair, nil
 }
 
 func checkVersion(pin string, transport Protocol) error {
@@ -153,11 +172,8 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Timeouts.List <= 0 {
 		cfg.Timeouts.List = defaultList
 	}
-	if cfg.Eras == nil {
-		cfg.Eras = NewEraMemory()
-	}
-	if cfg.EraKey == "" {
-		cfg.EraKey = secret.Fingerprint(cfg.URL.Reveal())
+	if cfg.Era == nil {
+		cfg.Era = &EraMemory{}
 	}
 	return cfg
 }

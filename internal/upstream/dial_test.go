@@ -81,7 +81,7 @@ func TestTheEraIsFoundOut(t *testing.T) {
 			s := mcpfake.New(t, mcpfake.WithEra(mcpfake.Dual))
 			s.Fault(mcpfake.Discover, mcpfake.Forever, tc.fault)
 			cfg := config(t, s.URL())
-			cfg.Eras, cfg.EraKey = upstream.NewEraMemory(), "this"
+			cfg.Era = &upstream.EraMemory{}
 			if strings.HasPrefix(name, "hang") {
 				cfg.Timeouts.Connect = 3 * slow
 			}
@@ -94,7 +94,7 @@ func TestTheEraIsFoundOut(t *testing.T) {
 			if got := asked(s); got != tc.again {
 				t.Errorf("two connects asked %s, want %s", got, tc.again)
 			}
-			if era, ok := cfg.Eras.Confirmed("this"); ok != tc.confirmed || ok && era != upstream.Legacy {
+			if era, ok := cfg.Era.Confirmed(); ok != tc.confirmed || ok && era != upstream.Legacy {
 				t.Errorf("confirmed = %s %v, want %v", era, ok, tc.confirmed)
 			}
 		})
@@ -140,14 +140,14 @@ func TestAModernServerIsAskedAgain(t *testing.T) {
 	s := mcpfake.New(t, mcpfake.WithEra(mcpfake.Dual))
 	s.Fault(mcpfake.Discover, 1, mcpfake.Status(503, nil, ""))
 	cfg := config(t, s.URL())
-	cfg.Eras, cfg.EraKey = upstream.NewEraMemory(), "this"
+	cfg.Era = &upstream.EraMemory{}
 	for _, version := range []string{"2025-11-25", "2026-07-28", "2026-07-28"} {
 		c, _ := dial(t, cfg)
 		if got := c.Info().ProtocolVersion; got != version {
 			t.Errorf("version = %s, want %s", got, version)
 		}
 	}
-	if era, ok := cfg.Eras.Confirmed("this"); !ok || era != upstream.Modern {
+	if era, ok := cfg.Era.Confirmed(); !ok || era != upstream.Modern {
 		t.Errorf("confirmed = %s %v", era, ok)
 	}
 }
@@ -157,8 +157,8 @@ func TestAConfirmedEraIsKept(t *testing.T) {
 	t.Run("modern through trouble", func(t *testing.T) {
 		s := mcpfake.New(t, mcpfake.WithEra(mcpfake.Dual))
 		cfg := config(t, s.URL())
-		cfg.Eras, cfg.EraKey = upstream.NewEraMemory(), "this"
-		cfg.Eras.Confirm("this", upstream.Modern)
+		cfg.Era = &upstream.EraMemory{}
+		cfg.Era.Confirm(upstream.Modern)
 		for name, f := range map[string]mcpfake.Fault{
 			"503": mcpfake.Status(503, nil, ""), "reset": mcpfake.Reset(), "-32603": mcpfake.RPC(-32603, "", ""),
 		} {
@@ -175,7 +175,7 @@ func TestAConfirmedEraIsKept(t *testing.T) {
 		if v := c.Info().ProtocolVersion; v != "2025-11-25" {
 			t.Errorf("version = %s", v)
 		}
-		if era, _ := cfg.Eras.Confirmed("this"); era != upstream.Legacy {
+		if era, _ := cfg.Era.Confirmed(); era != upstream.Legacy {
 			t.Errorf("era = %s", era)
 		}
 	})
@@ -183,10 +183,10 @@ func TestAConfirmedEraIsKept(t *testing.T) {
 		s := mcpfake.New(t, mcpfake.WithEra(mcpfake.Modern))
 		s.Fault(mcpfake.Initialize, 1, mcpfake.Status(500, nil, ""))
 		cfg := config(t, s.URL())
-		cfg.Eras, cfg.EraKey = upstream.NewEraMemory(), "this"
-		cfg.Eras.Confirm("this", upstream.Legacy)
+		cfg.Era = &upstream.EraMemory{}
+		cfg.Era.Confirm(upstream.Legacy)
 		want{failure.Server, failure.ServerError, 500, true, ""}.check(t, fail(t, cfg))
-		if era, _ := cfg.Eras.Confirmed("this"); era != upstream.Legacy {
+		if era, _ := cfg.Era.Confirmed(); era != upstream.Legacy {
 			t.Errorf("a 500 is no evidence: %s", era)
 		}
 		c, _ := dial(t, cfg)
@@ -198,10 +198,10 @@ func TestAConfirmedEraIsKept(t *testing.T) {
 		s := mcpfake.New(t)
 		s.Fault(mcpfake.Stream, 1, mcpfake.Status(405, nil, ""))
 		cfg := config(t, s.URL())
-		cfg.Eras, cfg.EraKey = upstream.NewEraMemory(), "this"
-		cfg.Eras.Confirm("this", upstream.LegacySSE)
+		cfg.Era = &upstream.EraMemory{}
+		cfg.Era.Confirm(upstream.LegacySSE)
 		dial(t, cfg)
-		if era, _ := cfg.Eras.Confirmed("this"); era != upstream.Legacy {
+		if era, _ := cfg.Era.Confirmed(); era != upstream.Legacy {
 			t.Errorf("era = %s", era)
 		}
 	})
@@ -431,7 +431,7 @@ func TestSomethingElseListens(t *testing.T) {
 func TestTheOldTransport(t *testing.T) {
 	s := mcpfake.New(t, mcpfake.WithEra(mcpfake.OldSSE))
 	cfg := config(t, s.URL())
-	cfg.Eras, cfg.EraKey = upstream.NewEraMemory(), "this"
+	cfg.Era = &upstream.EraMemory{}
 	dial(t, cfg)
 	dial(t, cfg)
 	if got := asked(s); got != "1 discover, 3 initialize" { // one POST to each endpoint, then only to the right one

@@ -58,7 +58,7 @@ func (d *Dialer) connect(ctx context.Context, watch session.Observer) (*conn, Er
 
 // negotiate goes by what is known of the server, and asks where that is nothing or turns out to be wrong.
 func (d *Dialer) negotiate(ctx context.Context, watch session.Observer) (*conn, Era, error) {
-	known := d.cfg.Eras.recall(d.cfg.EraKey)
+	known := d.cfg.Era.recall()
 	var (
 		c   *conn
 		era Era
@@ -75,7 +75,7 @@ func (d *Dialer) negotiate(ctx context.Context, watch session.Observer) (*conn, 
 	if err == nil || !protocolFault(err) {
 		return c, era, err
 	}
-	d.cfg.Eras.Forget(d.cfg.EraKey)
+	d.cfg.Era.Forget()
 	if known == Legacy && !wantsModern(err) {
 		return nil, "", err
 	}
@@ -100,7 +100,7 @@ func (d *Dialer) ask(ctx context.Context, watch session.Observer, confirmed bool
 	c, v := d.discover(ctx, watch, limit)
 	switch {
 	case v.era == Modern:
-		d.cfg.Eras.Confirm(d.cfg.EraKey, Modern)
+		d.cfg.Era.Confirm(Modern)
 		return c, Modern, nil
 	case v.era == "" || confirmed && !v.confirmed:
 		return nil, "", v.err
@@ -111,9 +111,9 @@ func (d *Dialer) ask(ctx context.Context, watch session.Observer, confirmed bool
 	}
 	switch {
 	case era == LegacySSE || v.confirmed:
-		d.cfg.Eras.Confirm(d.cfg.EraKey, era)
+		d.cfg.Era.Confirm(era)
 	case v.hung:
-		d.cfg.Eras.hung(d.cfg.EraKey)
+		d.cfg.Era.hung()
 	}
 	return legacy, era, nil
 }
@@ -125,7 +125,7 @@ func (d *Dialer) notLegacy(asked verdict, err error) error {
 		return err
 	}
 	if !asked.confirmed {
-		d.cfg.Eras.Confirm(d.cfg.EraKey, Modern)
+		d.cfg.Era.Confirm(Modern)
 	}
 	return asked.err
 }

@@ -21,58 +21,43 @@ const (
 // hangKept is how long an era is kept that was found because server/discover was not answered in time.
 const hangKept = time.Hour
 
-// EraMemory is what a process knows about the eras of servers. It is safe for concurrent use.
+// EraMemory is what a process knows about the era of one server. Its zero value knows nothing. It is safe for
+// concurrent use.
 type EraMemory struct {
 	mu    sync.Mutex
-	known map[string]remembered
-}
-
-type remembered struct {
 	era   Era
 	until time.Time // zero: confirmed
 }
 
-// NewEraMemory returns an empty memory.
-func NewEraMemory() *EraMemory { return &EraMemory{known: map[string]remembered{}} }
-
-// Confirmed returns the era of a server that a clear answer told.
-func (m *EraMemory) Confirmed(key string) (Era, bool) {
+// Confirmed returns the era that a clear answer told.
+func (m *EraMemory) Confirmed() (Era, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, ok := m.known[key]
-	return r.era, ok && r.until.IsZero()
+	return m.era, m.era != "" && m.until.IsZero()
 }
 
 // Confirm remembers an era: because a clear answer told it, or because a catalog of this configuration was stored with
 // it.
-func (m *EraMemory) Confirm(key string, era Era) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.known[key] = remembered{era: era}
-}
+func (m *EraMemory) Confirm(era Era) { m.set(era, time.Time{}) }
 
-// Forget removes what is known of a server.
-func (m *EraMemory) Forget(key string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.known, key)
-}
+// Forget removes what is known.
+func (m *EraMemory) Forget() { m.set("", time.Time{}) }
 
-// hung remembers that a server is legacy because it does not answer server/discover.
-func (m *EraMemory) hung(key string) {
+// hung remembers that the server is legacy because it does not answer server/discover.
+func (m *EraMemory) hung() { m.set(Legacy, time.Now().Add(hangKept)) }
+
+func (m *EraMemory) set(era Era, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.known[key] = remembered{era: Legacy, until: time.Now().Add(hangKept)}
+	m.era, m.until = era, until
 }
 
 // recall returns what to go by now; "" when the server is to be asked.
-func (m *EraMemory) recall(key string) Era {
+func (m *EraMemory) recall() Era {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.known[key]
-	if !r.until.IsZero() && !time.Now().Before(r.until) {
-		delete(m.known, key)
-		return ""
+	if !m.until.IsZero() && !time.Now().Before(m.until) {
+		m.era, m.until = "", time.Time{}
 	}
-	return r.era
+	return m.era
 }

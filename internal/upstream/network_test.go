@@ -1,7 +1,6 @@
 package upstream_test
 
 import (
-	"crypto/tls"
 	"fmt"
 	"net"
 	"strings"
@@ -55,11 +54,7 @@ func TestAClientCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.ClientCertificate = &pair
+	cfg.ClientCertificate, cfg.ClientKey = secret.New(string(cert)), secret.New(string(key))
 	dial(t, cfg)
 }
 
@@ -201,6 +196,7 @@ func TestB45_BadConfigurationsAreNamedWithoutTheirValues(t *testing.T) {
 		{URL: secret.New("http://h/"), ProxyURL: secret.New("ftp://" + canary)},
 		{URL: secret.New("http://h/"), ProxyURL: secret.New("http://" + canary + ":x")},
 		{URL: secret.New("http://h/"), CABundle: []byte(canary)},
+		{URL: secret.New("http://h/"), ClientCertificate: secret.New(canary), ClientKey: secret.New(canary)},
 		{URL: secret.New("http://h/"), ProtocolVersion: "2024-06-18"},
 		{URL: secret.New("http://h/"), ProtocolVersion: "2026-07-28", Protocol: upstream.SSE},
 	} {

@@ -90,7 +90,7 @@ func TestMissingTokenTellsNothingOfTheEra(t *testing.T) {
 		t.Run(string(class), func(t *testing.T) {
 			s := mcpfake.New(t)
 			cfg, asked := config(t, s.URL()), 0
-			cfg.Eras, cfg.EraKey = upstream.NewEraMemory(), "server"
+			cfg.Era = &upstream.EraMemory{}
 			cfg.TokenSource = tokens(func(context.Context) (secret.Value, error) {
 				asked++
 				return secret.Value{}, &failure.Error{Failure: failure.Failure{
@@ -98,7 +98,7 @@ func TestMissingTokenTellsNothingOfTheEra(t *testing.T) {
 				}}
 			})
 			want{class, failure.TokenAcquisitionFailed, 302, false, ""}.check(t, fail(t, cfg))
-			cfg.Eras.Confirm("server", upstream.Legacy)
+			cfg.Era.Confirm(upstream.Legacy)
 			want{class, failure.TokenAcquisitionFailed, 302, false, ""}.check(t, fail(t, cfg))
 			if asked != 2 {
 				t.Errorf("a token was asked for %d times", asked)

@@ -13,26 +13,26 @@ import (
 
 func TestAnEraFoundByAHangIsKeptForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewEraMemory()
-		m.hung("a")
+		m := &EraMemory{}
+		m.hung()
 		time.Sleep(time.Hour - time.Second)
-		if era := m.recall("a"); era != Legacy {
+		if era := m.recall(); era != Legacy {
 			t.Errorf("era = %q within the hour", era)
 		}
-		if _, ok := m.Confirmed("a"); ok {
+		if _, ok := m.Confirmed(); ok {
 			t.Error("a hang confirms nothing")
 		}
 		time.Sleep(time.Second)
-		if era := m.recall("a"); era != "" {
+		if era := m.recall(); era != "" {
 			t.Errorf("era = %q after an hour", era)
 		}
-		m.Confirm("a", Modern)
+		m.Confirm(Modern)
 		time.Sleep(1000 * time.Hour)
-		if era := m.recall("a"); era != Modern {
+		if era := m.recall(); era != Modern {
 			t.Errorf("era = %q though confirmed", era)
 		}
-		m.Forget("a")
-		if era := m.recall("a"); era != "" {
+		m.Forget()
+		if era := m.recall(); era != "" {
 			t.Errorf("era = %q though forgotten", era)
 		}
 	})

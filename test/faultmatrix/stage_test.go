@@ -55,7 +55,7 @@ type stage struct {
 	fake, other *mcpfake.Server
 	trap        *netfault.Trap
 	host        string // the name of the server
-	eras        *upstream.EraMemory
+	eras        map[*mcpfake.Server]*upstream.EraMemory
 	egress      *egress.Policy
 	sup         *session.Supervisor
 	timeouts    session.Timeouts
@@ -94,7 +94,7 @@ func (s *stage) begin(discover bool) {
 	s.fake = mcpfake.New(s.t, options...)
 	s.other = mcpfake.New(s.t, mcpfake.WithEra(s.at.era.fake()))
 	s.trap = netfault.NewTrap(s.t)
-	s.eras = upstream.NewEraMemory()
+	s.eras = map[*mcpfake.Server]*upstream.EraMemory{s.fake: {}, s.other: {}}
 	s.changed = make(chan struct{}, 1)
 	s.timeouts = session.Timeouts{Connect: ample, List: ample, Call: ample, CallMax: ample}
 	policy, err := egress.NewPolicy(egress.Options{AllowLoopback: true})
@@ -248,7 +248,7 @@ func (s *stage) config(fake *mcpfake.Server, host string, timeouts session.Timeo
 	}
 	dialer, err := upstream.NewDialer(upstream.Config{
 		URL: secret.New(url), Protocol: protocol, CABundle: fake.CAPEM(), Timeouts: timeouts, Egress: s.egress,
-		Eras: s.eras, EraKey: fake.HostPort(), UserAgent: "mooring/matrix",
+		Era: s.eras[fake], UserAgent: "mooring/matrix",
 	})
 	if err != nil {
 		s.t.Fatal(err)
