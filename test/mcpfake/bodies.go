@@ -106,19 +106,18 @@ const mark = "@@pad@@"
 
 // Oversized pads the result object with n bytes; they are written in pieces, not held in memory. OldSSE holds them.
 func Oversized(n int) Fault {
-	pad := func(fill string) func(*Answer) {
-		return func(a *Answer) {
-			if rest, ok := bytes.CutPrefix(a.Result, []byte("{")); ok {
-				a.Result = append([]byte(`{"pad":"`+fill+`",`), rest...)
-			}
+	pad := func(a *Answer) {
+		if rest, ok := bytes.CutPrefix(a.Result, []byte("{")); ok {
+			a.Result = append([]byte(`{"pad":"`+mark+`",`), rest...)
 		}
 	}
 	return func(x *Exchange) bool {
 		if x.Server.opt.era == OldSSE {
-			x.Serve(pad(string(bytes.Repeat([]byte("x"), n))))
+			x.shape.pad = n
+			x.Serve(pad)
 			return true
 		}
-		got := x.captured(pad(mark))
+		got := x.captured(pad)
 		for k, v := range got.header {
 			x.W.Header()[k] = v
 		}

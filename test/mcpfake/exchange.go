@@ -33,6 +33,7 @@ type shape struct {
 	after  int
 	clean  bool // by the regular end of the body, not by closing the connection
 	mute   bool // OldSSE: the answer is not sent
+	pad    int  // OldSSE: bytes in the place of the mark
 }
 
 // message is a JSON-RPC message of any kind.
@@ -187,7 +188,11 @@ func (x *Exchange) post202(a *Answer) {
 		return
 	}
 	if !x.shape.mute {
-		x.ses.main.send(a.encode())
+		message := a.encode()
+		if x.shape.pad > 0 {
+			message = bytes.Replace(message, []byte(mark), bytes.Repeat([]byte("x"), x.shape.pad), 1)
+		}
+		x.ses.main.send(message)
 	}
 	x.W.WriteHeader(http.StatusAccepted)
 }

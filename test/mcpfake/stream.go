@@ -60,6 +60,7 @@ func (l *eventLog) size() int {
 // newline.
 func eventBytes(id string, data []byte, retry time.Duration) []byte {
 	var b bytes.Buffer
+	b.Grow(len(data) + len(id) + 64)
 	if data != nil {
 		b.WriteString("event: message\n")
 	} else if retry > 0 {

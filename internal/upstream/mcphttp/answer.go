@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -202,9 +203,10 @@ func (m *meter) Read(p []byte) (int, error) {
 
 // readBounded reads up to limit bytes; what was read is returned with the error too.
 func readBounded(body io.Reader, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(body, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		return data[:limit], ErrTooLarge
+	var data bytes.Buffer // it doubles, so that large answers are copied seldom
+	_, err := data.ReadFrom(io.LimitReader(body, limit+1))
+	if err == nil && int64(data.Len()) > limit {
+		return data.Bytes()[:limit], ErrTooLarge
 	}
-	return data, err
+	return data.Bytes(), err
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -134,6 +135,9 @@ func (r *Reader) line() ([]byte, error) {
 		piece, end, err := r.piece(r.limit - r.size + 1)
 		if err != nil {
 			return nil, err
+		}
+		if need := len(line) + len(piece); need > cap(line) {
+			line = slices.Grow(line, need) // doubled: large events are copied seldom
 		}
 		line = append(line, piece...)
 		r.size += len(piece)
