@@ -222,7 +222,7 @@ func listReason(fault *session.Fault) string {
 	switch {
 	case fault.Reason == failure.CatalogTooLarge:
 		return v1alpha1.ReasonCatalogTooLarge
-	case fault.Class == failure.Timeout:
+	case fault.Policy().Silence:
 		return v1alpha1.ReasonListToolsTimeout
 	default:
 		return v1alpha1.ReasonListToolsFailed

@@ -1,6 +1,7 @@
 package failure
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,6 +25,15 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause, for errors.Is and errors.As only.
 func (e *Error) Unwrap() error { return e.Cause }
+
+// In is the Failure that the chain of err carries as it was told; the zero Failure if there is none.
+func In(err error) Failure {
+	var told *Error
+	if errors.As(err, &told) {
+		return told.Failure
+	}
+	return Failure{}
+}
 
 func (f Failure) reasonOrUnknown() Reason {
 	if f.Reason == "" {

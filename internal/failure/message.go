@@ -122,7 +122,7 @@ func Message(f Failure, target string) string {
 	if f.Answered && f.HTTPStatus == 0 && f.Reason != CatalogTooLarge {
 		what, next = refusedRequest(f.Phase), "look into the server's own logs; it is tried again by itself"
 	}
-	if f.Reason == TokenAcquisitionFailed && f.Class != Auth {
+	if f.Reason == TokenAcquisitionFailed && !f.Policy().Retires {
 		next = "check the token URL, and look into the token server's own logs; it is tried again by itself"
 	}
 	if f.Detail != "" {

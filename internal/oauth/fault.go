@@ -62,7 +62,7 @@ func answered(resp *http.Response, code string, now time.Time) *failure.Error {
 		f.Detail = code
 	}
 	switch {
-	case f.Class == failure.RateLimit, f.Class == failure.Server:
+	case f.Policy().Gates, f.Policy().Transient:
 	case resp.StatusCode == http.StatusRequestTimeout:
 		f.Class = failure.Timeout
 	case passing:
@@ -87,12 +87,12 @@ func failedExchange(err error) *failure.Error {
 		return fault(failure.Transport, "the proxy could not be reached")
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return fault(failure.Protocol, "the token server speaks plain HTTP, not HTTPS")
-	case f.Class == failure.Timeout:
-		return fault(failure.Timeout, slow)
 	case f.Class == failure.Unknown:
-		return fault(failure.Transport, "the exchange with the token server failed")
+		f.Class = failure.Transport
 	}
 	detail := map[failure.Reason]string{
+		failure.ConnectTimeout:        slow,
+		failure.UnknownFailure:        "the exchange with the token server failed",
 		failure.DNSError:              "the host name of the token server could not be resolved",
 		failure.ConnectFailed:         "connection to the token server failed",
 		failure.ConnectionLost:        "the connection to the token server was lost",

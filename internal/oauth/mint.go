@@ -69,7 +69,7 @@ func (m *minter) mint(ctx context.Context) (token, *failure.Error) {
 		m.style = oauth2.AuthStyleInParams
 		return got, nil
 	}
-	if other.Class != failure.Auth || err.Detail != invalidClient && other.Detail == invalidClient {
+	if !other.Policy().Retires || err.Detail != invalidClient && other.Detail == invalidClient {
 		return token{}, other
 	}
 	return token{}, err
@@ -79,7 +79,7 @@ func (m *minter) mint(ctx context.Context) (token, *failure.Error) {
 func styleMayMatter(err *failure.Error) bool {
 	switch err.HTTPStatus {
 	case http.StatusOK, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
-		return err.Class == failure.Auth
+		return err.Policy().Retires
 	}
 	return false
 }

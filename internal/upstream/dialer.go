@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
@@ -84,8 +83,8 @@ func (d *Dialer) negotiate(ctx context.Context, watch session.Observer) (*conn, 
 
 // protocolFault reports whether a failure says something about what the server speaks.
 func protocolFault(err error) bool {
-	var f *failure.Error
-	return errors.As(err, &f) && f.Class == failure.Protocol && f.Reason != failure.TLSVerificationFailed &&
+	f := failure.In(err)
+	return f.Policy().Discover == failure.ReadAnswer && f.Reason != failure.TLSVerificationFailed &&
 		f.Reason != failure.AddressNotAllowed && f.Reason != failure.RedirectRefused &&
 		f.Reason != failure.TokenAcquisitionFailed
 }

@@ -162,13 +162,7 @@ func offeredBy(err error, asked string) []string {
 	return offered(nil, body, asked)
 }
 
-func statusOf(err error) int {
-	var f *failure.Error
-	if errors.As(err, &f) {
-		return f.HTTPStatus
-	}
-	return 0
-}
+func statusOf(err error) int { return failure.In(err).HTTPStatus }
 
 // refusedHandshake is a JSON-RPC error in answer to the method of a handshake.
 func refusedHandshake(method string, code int64) error {
@@ -195,15 +189,11 @@ func wantsModern(err error) bool {
 	if errors.As(err, &r) {
 		return r.code == rpc.MethodNotFound || isModernCode(r.code)
 	}
-	var f *failure.Error
-	if !errors.As(err, &f) {
-		return false
-	}
 	if m, ok := errorIn(mcphttp.BodyOf(err)); ok {
 		fault, _ := m.Fault()
 		return fault.Code == rpc.MethodNotFound || isModernCode(fault.Code)
 	}
-	return f.Reason == failure.UnsupportedProtocolVersion
+	return failure.In(err).Reason == failure.UnsupportedProtocolVersion
 }
 
 // looksLegacySSE reports whether a refusal of initialize is what a server of the 2024-11-05 transport would answer.

@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 
@@ -44,36 +43,19 @@ func judgeDiscover(ctx context.Context, m rpc.Message, err error) verdict {
 	if err == nil {
 		return judgeMessage(m, 0)
 	}
-	f := evidence(ctx, err)
-	if f == nil {
-		return verdict{err: err}
-	}
-	switch f.Class {
-	case failure.Server:
-		return verdict{era: Legacy, err: err}
-	case failure.Timeout:
-		return verdict{era: Legacy, hung: f.Sent, err: err}
-	case failure.Transport:
-		if f.Sent {
-			return verdict{era: Legacy, err: err}
-		}
-	case failure.Protocol:
+	f := failure.In(err)
+	policy := f.Policy()
+	switch {
+	case ctx.Err() != nil, f.Reason == failure.TokenAcquisitionFailed: // nobody waited, or the server was not asked
+	case policy.Discover == failure.TryLegacy, policy.Discover == failure.TryLegacyIfSent && f.Sent:
+		return verdict{era: Legacy, hung: policy.Silence && f.Sent, err: err}
+	case policy.Discover == failure.ReadAnswer:
 		if said, ok := modernError(err); ok {
 			return judgeMessage(said, f.HTTPStatus)
 		}
 		return judgeStatus(f, err)
-	case failure.Auth, failure.Permission, failure.RateLimit, failure.SessionLost, failure.Unknown:
 	}
 	return verdict{err: err}
-}
-
-// evidence is the failure that tells something of the server, nil where it was not asked or nobody waited for it.
-func evidence(ctx context.Context, err error) *failure.Error {
-	var f *failure.Error
-	if ctx.Err() == nil && errors.As(err, &f) && f.Reason != failure.TokenAcquisitionFailed {
-		return f
-	}
-	return nil
 }
 
 // modernError finds an error that only a modern server sends in the body of an error answer.
@@ -86,7 +68,7 @@ func modernError(err error) (rpc.Message, bool) {
 	return m, isModernCode(fault.Code)
 }
 
-func judgeStatus(f *failure.Error, err error) verdict {
+func judgeStatus(f failure.Failure, err error) verdict {
 	status := f.HTTPStatus
 	switch {
 	case status == 0, f.Reason == failure.RedirectRefused:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
+	"github.com/mooring-dev/mooring/internal/failure"
 )
 
 func (e *explanation) stalled() bool {
@@ -47,11 +48,15 @@ func (e *explanation) mending(ready *metav1.Condition) string {
 	return named(parted(ready.Message))
 }
 
-// canBeTried tells whether a reconnect helps. Who asks a server at once that has asked for patience makes it worse.
+// canBeTried tells whether a reconnect helps: not where the server has told when it wants to be asked again.
 func canBeTried(session *v1alpha1.SessionStatus) bool {
-	failure := session.LastFailure
-	return session.State != v1alpha1.SessionConnected && session.State != v1alpha1.SessionConnecting &&
-		(failure == nil || failure.Reason != v1alpha1.ReasonRateLimited)
+	return session.State != v1alpha1.SessionConnected && session.State != v1alpha1.SessionConnecting && !gated(session)
+}
+
+// gated reports whether the last failure is of a class that puts off every attempt to the time that the server told.
+func gated(session *v1alpha1.SessionStatus) bool {
+	last := session.LastFailure
+	return last != nil && failure.PolicyOf(failure.Class(last.Class)).Gates
 }
 
 // tools tells what agents are offered.

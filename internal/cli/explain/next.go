@@ -99,14 +99,10 @@ func (e *explanation) listing(ready *metav1.Condition) string {
 
 // attempt tells when a server that failed is tried again.
 func (e *explanation) attempt(session *v1alpha1.SessionStatus) string {
-	reason := ""
-	if session.LastFailure != nil {
-		reason = session.LastFailure.Reason
-	}
-	switch reason {
-	case v1alpha1.ReasonRateLimited:
+	switch last := session.LastFailure; {
+	case gated(session):
 		return "tried again when the server allows it, within an hour at most"
-	case v1alpha1.ReasonSessionFlapping:
+	case last != nil && last.Reason == v1alpha1.ReasonSessionFlapping:
 		return "tried again after a pause, as the server keeps forgetting the session"
 	}
 	return fmt.Sprintf("tried again within seconds; after %d failures in a row it is left alone for a while",

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
 	"github.com/mooring-dev/mooring/internal/configmap"
@@ -183,7 +184,8 @@ func TestServer(t *testing.T) {
 		"rate-limited": func() *v1alpha1.MCPServer {
 			s := server(metav1.ConditionFalse, v1alpha1.ReasonRateLimited,
 				"https://mcp.example.com/mcp answered 429 Too Many Requests; it is tried again when the server allows it")
-			failing(s, v1alpha1.SessionWaiting, "connect").LastFailure.Reason = v1alpha1.ReasonRateLimited
+			last := failing(s, v1alpha1.SessionWaiting, "connect").LastFailure
+			last.Class, last.Reason = string(failure.RateLimit), v1alpha1.ReasonRateLimited
 			return s
 		},
 		"flapping": func() *v1alpha1.MCPServer {

@@ -196,6 +196,5 @@ func names(params json.RawMessage, member, text string) bool {
 
 // sessionLost reports whether a fault says that the server forgot the session.
 func sessionLost(err error) bool {
-	var f *failure.Error
-	return errors.As(err, &f) && f.Class == failure.SessionLost
+	return failure.In(err).Policy().Loses
 }

@@ -173,8 +173,7 @@ func (o *LegacySSE) fail(err error) {
 func unanswered(phase failure.Phase, why error) *failure.Error {
 	f := gone(phase)
 	f.Sent = true
-	var known *failure.Error
-	if errors.As(why, &known) && known.Class == failure.Protocol {
+	if known := failure.In(why); f.LessSpecific(known.Class) {
 		f.Class, f.Reason, f.Detail = known.Class, known.Reason, known.Detail
 	}
 	return f

@@ -60,11 +60,8 @@ func (s *Streamable) resume(ctx context.Context, r *Request, broken *mcphttp.Ans
 
 // passing reports whether a fault may pass by itself within the time of one request.
 func passing(err error) bool {
-	var f *failure.Error
-	if !errors.As(err, &f) {
-		return false
-	}
-	return f.Class == failure.Transport || f.Class == failure.Server && f.HTTPStatus != http.StatusNotImplemented
+	f := failure.In(err)
+	return f.Policy().Transient && f.HTTPStatus != http.StatusNotImplemented
 }
 
 func retryOr(a *mcphttp.Answer, fallback time.Duration) time.Duration {

@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
@@ -100,20 +99,17 @@ func (k *standingStream) wait(ctx context.Context) error {
 
 // again decides what a refused stream means, and reports whether it is asked for again.
 func (k *standingStream) again(ctx context.Context, err error) bool {
-	var f *failure.Error
-	if !errors.As(err, &f) {
-		return false
-	}
-	switch {
-	case f.Class == failure.SessionLost:
+	f := failure.In(err)
+	switch policy := f.Policy(); {
+	case policy.Loses:
 		// Some servers answer 404 to every GET. A request tells the one from the other.
 		if lostErr := k.alive(ctx); sessionLost(lostErr) {
 			k.transport.tellLost(lostErr)
 		}
 		return false
-	case f.Class == failure.Transport && !f.Sent && k.opened:
+	case policy.Transient && !f.Sent && k.opened:
 		return !k.deserted(err)
-	case f.Class == failure.RateLimit:
+	case policy.Gates:
 		k.told = f.RetryAfter
 		return true
 	case f.HTTPStatus == http.StatusConflict: // it may not yet have noticed the end of the former stream

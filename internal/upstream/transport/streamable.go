@@ -154,8 +154,7 @@ func (s *Streamable) post(ctx context.Context, r *Request) (*mcphttp.Answer, err
 // answered finds the response in the body of an error answer: servers send JSON-RPC errors with a 4xx or 5xx, and the
 // specification of 2026-07-28 demands it. What HTTP itself means by a status comes first.
 func answered(err error, id string) (rpc.Message, error) {
-	var f *failure.Error
-	if !errors.As(err, &f) || f.Class != failure.Protocol && f.Class != failure.Server {
+	if !failure.In(err).Policy().ReadBody {
 		return rpc.Message{}, err
 	}
 	messages, parseErr := rpc.Parse(mcphttp.BodyOf(err))
