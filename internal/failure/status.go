@@ -1,6 +1,7 @@
 package failure
 
 import (
+	"bytes"
 	"math"
 	"net/http"
 	"strconv"
@@ -37,13 +38,15 @@ func ParseRetryAfter(value string, now time.Time) (time.Duration, bool) {
 	return min(max(date.Sub(now), 0), longestRetryAfter), true
 }
 
-// Status is what an HTTP answer told, apart from its body.
+// Status is what an HTTP answer told.
 type Status struct {
 	Code int
 	// RetryAfter is the header's value, empty when there was none.
 	RetryAfter string
 	// WithSession: the request carried a session id.
 	WithSession bool
+	// Body is the beginning of the body. Nothing of it is ever shown.
+	Body []byte
 }
 
 // FromStatus names the fault of an HTTP answer whose code is not what the request wanted. A 404 to a request with a
@@ -52,7 +55,27 @@ func FromStatus(phase Phase, status Status, now time.Time) Failure {
 	f := Failure{Phase: phase, HTTPStatus: status.Code, Sent: true}
 	f.RetryAfter, f.RetryAfterGiven = ParseRetryAfter(status.RetryAfter, now)
 	f.Class, f.Reason = classOf(status, f.RetryAfterGiven)
+	if expectsTLS(status.Body) {
+		f.Detail = "that port expects HTTPS"
+	}
 	return f
+}
+
+// FromRPC names the fault of a well-formed JSON-RPC error in answer to a request.
+func FromRPC(phase Phase) Failure {
+	return Failure{Class: Protocol, Phase: phase, Reason: ProtocolError, Sent: true, Answered: true}
+}
+
+// BadAnswer is an answer that breaks the protocol.
+func BadAnswer(phase Phase, reason Reason, detail string) *Error {
+	return &Error{Failure: Failure{Class: Protocol, Phase: phase, Reason: reason, Sent: true, Detail: detail}}
+}
+
+// expectsTLS knows how common servers answer plain HTTP on a TLS port.
+func expectsTLS(body []byte) bool {
+	body = body[:min(len(body), 512)]
+	return bytes.Contains(body, []byte("HTTP request to an HTTPS server")) ||
+		bytes.Contains(body, []byte("plain HTTP request was sent to HTTPS port"))
 }
 
 func classOf(status Status, told bool) (Class, Reason) {

@@ -111,12 +111,12 @@ func (c *conn) alive(ctx context.Context) error {
 func checkResponse(phase failure.Phase, m *rpc.Message) error {
 	if m.Error != nil {
 		if _, ok := m.Fault(); !ok {
-			return badResult(phase, failure.ProtocolError, "a JSON-RPC error without a code")
+			return failure.BadAnswer(phase, failure.ProtocolError, "a JSON-RPC error without a code")
 		}
 		return nil
 	}
 	if len(m.Result) == 0 || m.Result[0] != '{' {
-		return badResult(phase, failure.ProtocolError, "a result that is no object")
+		return failure.BadAnswer(phase, failure.ProtocolError, "a result that is no object")
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func initializeOnce(
 		if fault.Code == rpc.UnsupportedVersion && len(theirs) == 0 {
 			return nil, nil, noCommonVersion(legacyVersions, nil, 0)
 		}
-		return nil, theirs, refusedHandshake("initialize", fault.Code)
+		return nil, theirs, refusedHandshake("initialize", fault)
 	}
 	var result struct {
 		ProtocolVersion string          `json:"protocolVersion"`
@@ -132,7 +132,7 @@ func initializeOnce(
 		ServerInfo      json.RawMessage `json:"serverInfo"`
 	}
 	if json.Unmarshal(m.Result, &result) != nil || result.ProtocolVersion == "" {
-		return nil, nil, badResult(failure.Connect, failure.NotMCP, "a result of initialize without a protocol version")
+		return nil, nil, failure.BadAnswer(failure.Connect, failure.NotMCP, "a result of initialize without a protocol version")
 	}
 	if !isLegacy(result.ProtocolVersion) {
 		return nil, nil, noCommonVersion(legacyVersions, []string{result.ProtocolVersion}, 0)
@@ -164,24 +164,23 @@ func offeredBy(err error, asked string) []string {
 
 func statusOf(err error) int { return failure.In(err).HTTPStatus }
 
-// refusedHandshake is a JSON-RPC error in answer to the method of a handshake.
-func refusedHandshake(method string, code int64) error {
-	return &failure.Error{Failure: failure.Failure{
-		Class: failure.Protocol, Phase: failure.Connect, Reason: failure.ProtocolError, Sent: true,
-		Detail: fmt.Sprintf("%s was refused with JSON-RPC error %d", method, code),
-	}, Cause: &refusal{code: code}}
+// refusedRequest is a JSON-RPC error in answer to a request.
+func refusedRequest(phase failure.Phase, fault rpc.Fault) *failure.Error {
+	return &failure.Error{Failure: failure.FromRPC(phase), Cause: &refusal{code: fault.Code}}
+}
+
+// refusedHandshake is a JSON-RPC error in answer to the method of a handshake, which is no proof of health.
+func refusedHandshake(method string, fault rpc.Fault) error {
+	refused := refusedRequest(failure.Connect, fault)
+	refused.Answered = false
+	refused.Detail = fmt.Sprintf("%s was refused with JSON-RPC error %d", method, fault.Code)
+	return refused
 }
 
 // refusal lets the code of a JSON-RPC error be found in a chain.
 type refusal struct{ code int64 }
 
 func (r *refusal) Error() string { return fmt.Sprintf("JSON-RPC error %d", r.code) }
-
-func badResult(phase failure.Phase, reason failure.Reason, detail string) error {
-	return &failure.Error{Failure: failure.Failure{
-		Class: failure.Protocol, Phase: phase, Reason: reason, Sent: true, Detail: detail,
-	}}
-}
 
 // wantsModern reports whether a refusal of initialize is clear evidence that the server has left the legacy era.
 func wantsModern(err error) bool {

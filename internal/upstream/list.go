@@ -81,9 +81,7 @@ func (c *conn) page(ctx context.Context, cursor string) (*page, error) {
 		if fault.Code == rpc.MethodNotFound && cursor == "" {
 			return nil, nil //nolint:nilnil // the caller's third case, besides a page and a failure
 		}
-		return nil, &failure.Error{Failure: failure.Failure{
-			Class: failure.Protocol, Phase: failure.List, Reason: failure.ProtocolError, Sent: true, Answered: true,
-		}, Cause: &refusal{code: fault.Code}}
+		return nil, refusedRequest(failure.List, fault)
 	}
 	return readPage(m.Result)
 }
@@ -91,14 +89,14 @@ func (c *conn) page(ctx context.Context, cursor string) (*page, error) {
 func readPage(result json.RawMessage) (*page, error) {
 	o, err := rpc.ParseObject(result)
 	if err != nil {
-		return nil, badResult(failure.List, failure.ProtocolError, "a page that is no object")
+		return nil, failure.BadAnswer(failure.List, failure.ProtocolError, "a page that is no object")
 	}
 	p := &page{}
 	if raw := o.Get("tools"); raw == nil || json.Unmarshal(raw, &p.tools) != nil {
-		return nil, badResult(failure.List, failure.ProtocolError, "a page without a list of tools")
+		return nil, failure.BadAnswer(failure.List, failure.ProtocolError, "a page without a list of tools")
 	}
 	if raw := o.Get("nextCursor"); raw != nil && json.Unmarshal(raw, &p.cursor) != nil {
-		return nil, badResult(failure.List, failure.ProtocolError, "a cursor that is no text")
+		return nil, failure.BadAnswer(failure.List, failure.ProtocolError, "a cursor that is no text")
 	}
 	var ttl float64
 	if json.Unmarshal(o.Get("ttlMs"), &ttl) == nil && ttl > 0 {
@@ -163,8 +161,7 @@ func (t *traversal) excess() string {
 }
 
 func tooLarge(detail string) error {
-	return &failure.Error{Failure: failure.Failure{
-		Class: failure.Protocol, Phase: failure.List, Reason: failure.CatalogTooLarge, Sent: true, Answered: true,
-		Detail: detail,
-	}, Cause: ErrCatalogTooLarge}
+	large := failure.BadAnswer(failure.List, failure.CatalogTooLarge, detail)
+	large.Answered, large.Cause = true, ErrCatalogTooLarge
+	return large
 }

@@ -86,18 +86,18 @@ func judgeMessage(m rpc.Message, status int) verdict {
 	case isFault && fault.Code == rpc.UnsupportedVersion:
 		return judgeVersions(offered(fault.Data, nil, ""), nil, status)
 	case isFault && isModernCode(fault.Code):
-		return verdict{err: &failure.Error{Failure: failure.Failure{
-			Class: failure.Protocol, Phase: failure.Connect, Reason: failure.ProtocolError, HTTPStatus: status,
-			Sent: true, Detail: "the server demands what Mooring does not offer",
-		}}}
+		demands := failure.BadAnswer(failure.Connect, failure.ProtocolError,
+			"the server demands what Mooring does not offer")
+		demands.HTTPStatus = status
+		return verdict{err: demands}
 	case isFault:
 		told := fault.Code == rpc.MethodNotFound || fault.Code == rpc.InvalidRequest || fault.Code == rpc.InvalidParams
-		return verdict{era: Legacy, confirmed: told, err: refusedHandshake("server/discover", fault.Code)}
+		return verdict{era: Legacy, confirmed: told, err: refusedHandshake("server/discover", fault)}
 	}
 	h, versions, ok := readDiscover(m.Result)
 	if !ok {
 		detail := "a result of server/discover that is none"
-		return verdict{era: Legacy, err: badResult(failure.Connect, failure.ProtocolError, detail)}
+		return verdict{era: Legacy, err: failure.BadAnswer(failure.Connect, failure.ProtocolError, detail)}
 	}
 	return judgeVersions(versions, h, status)
 }

@@ -82,10 +82,10 @@ func noCommonVersion(ours, theirs []string, status int) error {
 	if len(theirs) > 0 {
 		said = "speaks " + strings.Join(presentable(theirs), ", ")
 	}
-	return &failure.Error{Failure: failure.Failure{
-		Class: failure.Protocol, Phase: failure.Connect, Reason: failure.UnsupportedProtocolVersion, HTTPStatus: status,
-		Sent: true, Detail: "the server " + said + "; Mooring speaks " + strings.Join(ours, ", "),
-	}, Cause: &unmatched{theirs: theirs}}
+	none := failure.BadAnswer(failure.Connect, failure.UnsupportedProtocolVersion,
+		"the server "+said+"; Mooring speaks "+strings.Join(ours, ", "))
+	none.HTTPStatus, none.Cause = status, &unmatched{theirs: theirs}
+	return none
 }
 
 func allVersions() []string { return append([]string{modernVersion}, legacyVersions...) }

@@ -133,9 +133,7 @@ func alertFault(f failure.Failure, alert string) failure.Failure {
 // failure is told again, of this phase. Any other cause is wrapped: whoever cancelled knows why.
 func Ended(ctx context.Context, phase failure.Phase, sent bool, detail string) error {
 	cause := context.Cause(ctx)
-	var given *failure.Error
-	if errors.As(cause, &given) {
-		f := given.Failure
+	if f := failure.In(cause); f.Class != "" {
 		f.Phase, f.Sent = phase, sent
 		return &failure.Error{Failure: f, Cause: cause}
 	}
@@ -160,9 +158,9 @@ func badAnswer(phase failure.Phase, status int, detail string, cause error) erro
 	if phase == failure.Connect {
 		reason = failure.NotMCP
 	}
-	return &failure.Error{Failure: failure.Failure{
-		Class: failure.Protocol, Phase: phase, Reason: reason, HTTPStatus: status, Sent: true, Detail: detail,
-	}, Cause: cause}
+	bad := failure.BadAnswer(phase, reason, detail)
+	bad.HTTPStatus, bad.Cause = status, cause
+	return bad
 }
 
 // statusFault names an answer by its status. A little of its body goes along as a Rejection.
@@ -175,21 +173,10 @@ func statusFault(ctx context.Context, r *Request, resp *http.Response) error {
 	if err != nil && left { // whoever left wants to hear that, and not what the server had to say
 		return Ended(ctx, r.Phase, true, "")
 	}
-	status := failure.Status{
-		Code: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), WithSession: r.Session,
-	}
-	f := failure.FromStatus(r.Phase, status, time.Now())
-	if expectsTLS(body) {
-		f.Detail = "that port expects HTTPS"
-	}
+	f := failure.FromStatus(r.Phase, failure.Status{
+		Code: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), WithSession: r.Session, Body: body,
+	}, time.Now())
 	return &failure.Error{Failure: f, Cause: &Rejection{Body: body}}
-}
-
-// expectsTLS knows how common servers answer plain HTTP on a TLS port.
-func expectsTLS(body []byte) bool {
-	text := string(body[:min(len(body), 512)])
-	return strings.Contains(text, "HTTP request to an HTTPS server") ||
-		strings.Contains(text, "plain HTTP request was sent to HTTPS port")
 }
 
 func statusText(code int) string {

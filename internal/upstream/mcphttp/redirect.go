@@ -34,8 +34,7 @@ func redirectRefused(phase failure.Phase, status int, to *url.URL) error {
 	if to != nil {
 		detail = "to " + harmless(to.Scheme+"://"+to.Host, 200)
 	}
-	return &failure.Error{Failure: failure.Failure{
-		Class: failure.Protocol, Phase: phase, Reason: failure.RedirectRefused, HTTPStatus: status,
-		Sent: status != 0, Detail: detail,
-	}}
+	refused := failure.BadAnswer(phase, failure.RedirectRefused, detail)
+	refused.HTTPStatus, refused.Sent = status, status != 0
+	return refused
 }

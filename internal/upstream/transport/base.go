@@ -135,10 +135,7 @@ func (b *base) hear(m rpc.Message, r *Request) error {
 		}
 	case "notifications/cancelled":
 		if r != nil && names(m.Params, "requestId", r.ID) {
-			return &failure.Error{Failure: failure.Failure{
-				Class: failure.Protocol, Phase: r.Phase, Reason: failure.ProtocolError, Sent: true,
-				Detail: "the server cancelled the request",
-			}}
+			return failure.BadAnswer(r.Phase, failure.ProtocolError, "the server cancelled the request")
 		}
 	}
 	return nil

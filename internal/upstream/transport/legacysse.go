@@ -80,10 +80,7 @@ func (o *LegacySSE) open(ctx context.Context, streamURL *url.URL) (*mcphttp.Answ
 		}
 		if o.endpoint, err = streamURL.Parse(string(event.Data)); err != nil {
 			answer.Close()
-			return nil, &failure.Error{Failure: failure.Failure{
-				Class: failure.Protocol, Phase: failure.Connect, Reason: failure.ProtocolError, Sent: true,
-				Detail: "an endpoint event that is no URL",
-			}}
+			return nil, failure.BadAnswer(failure.Connect, failure.ProtocolError, "an endpoint event that is no URL")
 		}
 		return answer, nil
 	}

@@ -40,9 +40,7 @@ func (s *Streamable) Subscription(request func() *Request) Opening {
 		answer, err := s.post(ctx, request())
 		if err == nil && !answer.Streaming() {
 			answer.Close()
-			return nil, &failure.Error{Failure: failure.Failure{
-				Class: failure.Protocol, Phase: failure.Stream, Reason: failure.ProtocolError, Sent: true,
-			}}
+			return nil, failure.BadAnswer(failure.Stream, failure.ProtocolError, "")
 		}
 		return answer, err
 	}

@@ -189,10 +189,7 @@ func (s *Streamable) await(answer *mcphttp.Answer, r *Request) (rpc.Message, err
 		case m.ID == nil && m.Error != nil: // it could not tell whose error it is; there is only one
 			return m, nil
 		default:
-			return rpc.Message{}, &failure.Error{Failure: failure.Failure{
-				Class: failure.Protocol, Phase: r.Phase, Reason: failure.ProtocolError, Sent: true,
-				Detail: "an answer to another request",
-			}}
+			return rpc.Message{}, failure.BadAnswer(r.Phase, failure.ProtocolError, "an answer to another request")
 		}
 	}
 }
