@@ -87,7 +87,7 @@ type callAttempt struct {
 
 // Call sends one call over the session that its caller names, opening it if need be, and returns the server's answer.
 // The error is a *CallRefused where the server did not process the call and did not say why, a *failure.Error where it
-// refused it or its outcome is not known (failure.Failure.Outcome tells), and the cause of ctx where the caller went away.
+// refused it or its outcome is not known (its Outcome tells), and the cause of ctx where the caller went away.
 // It returns within timeouts.call of silence and callMax in all, however the connection behaves.
 func (s *Supervisor) Call(ctx context.Context, key Key, from Caller, call Call) (Answer, error) {
 	srv := s.find(key)
@@ -216,7 +216,7 @@ func (a *callAttempt) send() decision {
 	}
 	answer, err := a.request()
 	if err == nil {
-		a.srv.answered(a.permit)
+		a.srv.answered(a.permit, answer.Failure)
 		return decision{answer: answer}
 	}
 	return a.decide(err)

@@ -92,6 +92,8 @@ type Call struct {
 type Answer struct {
 	Result json.RawMessage
 	Error  json.RawMessage
+	// Failure is what Error says of the server, as a class: one that gates leaves it alone. Zero for a Result.
+	Failure failure.Failure
 }
 
 const (

@@ -21,7 +21,7 @@ func (a *callAttempt) decide(err error) decision {
 	f := a.name(err)
 	switch call := f.Policy().Call; {
 	case f.Answered:
-		a.srv.answered(a.permit, Event{Kind: EventFailed, Failure: f})
+		a.srv.answered(a.permit, f, Event{Kind: EventFailed, Failure: f})
 		return decision{err: &failure.Error{Failure: f}}
 	case call == failure.Reauthenticate:
 		return a.unauthorised(f)
@@ -215,10 +215,12 @@ func (s *server) endPermit(g *guarded, permit breaker.Permit, end func(*breaker.
 	g.nudge()
 }
 
-// answered ends the permit of a call with its answer. Without a discovery session it is calls that tell of a server.
-func (s *server) answered(permit breaker.Permit, events ...Event) {
+// answered ends the permit of a call with its answer; told is what that says of the server itself, zero for nothing.
+// Without a discovery session it is calls that tell of a server.
+func (s *server) answered(permit breaker.Permit, told failure.Failure, events ...Event) {
 	s.change(func(g *guarded) {
 		s.endPermit(g, permit, (*breaker.Breaker).Answered)
+		g.gate(told)
 		g.effects.events = append(g.effects.events, events...)
 		if !s.sup.options.Discover {
 			g.known.connected, g.known.attempted, g.known.settled = true, true, true
@@ -252,7 +254,7 @@ func (s *server) callFailed(g *guarded, c *callConn, permit breaker.Permit, f fa
 // limited notes that the server asked to be left alone.
 func (s *server) limited(permit breaker.Permit, f failure.Failure, until time.Time) {
 	end := (*breaker.Breaker).Cancelled
-	if f.Outcome() == failure.NotProcessed {
+	if f.Outcome() != failure.OutcomeUnknown {
 		end = (*breaker.Breaker).Rejected
 	}
 	s.change(func(g *guarded) {

@@ -85,9 +85,7 @@ func (d *discovery) listFailed(permit breaker.Permit, f failure.Failure, began b
 		if f.Answered {
 			g.answered(permit)
 		}
-		if f.Policy().Gates {
-			g.breaker.NotBefore(now.Add(f.RetryAfter))
-		}
+		g.gate(f)
 		g.attemptEnded(began.config.Catalog)
 		g.tools.fault = g.tools.fault.follow(f)
 		g.tools.refreshDone = began.refresh
@@ -212,12 +210,14 @@ func (d *discovery) checkHealth(c *conn, limit time.Duration) *ending {
 	}
 	now, permit, f := time.Now(), d.pass(), failureOf(err)
 	switch policy := f.Policy(); {
-	case err == nil, f.Answered:
+	case err == nil, f.Answered, policy.Gates:
 		d.health.Answered(now)
-		d.change(func(g *guarded) { g.answered(permit) })
-	case policy.Gates:
-		d.health.Answered(now)
-		d.change(func(g *guarded) { g.breaker.NotBefore(now.Add(f.RetryAfter)) })
+		d.change(func(g *guarded) {
+			if err == nil || f.Answered {
+				g.answered(permit)
+			}
+			g.gate(f)
+		})
 	case policy.Silence && !d.health.Unanswered(now):
 		d.srv.tell(Event{Kind: EventFailed, Failure: f})
 	default:

@@ -235,6 +235,14 @@ func (g *guarded) failed(f failure.Failure) {
 	g.tell(Event{Kind: EventFailed, Failure: f})
 }
 
+// gate leaves the server alone for as long as it told, where that follows from f, and lets callers know why.
+func (g *guarded) gate(f failure.Failure) {
+	if f.Policy().Gates {
+		g.known.last = f
+		g.breaker.NotBefore(time.Now().Add(f.RetryAfter))
+	}
+}
+
 // tell leaves an event to be told when the lock is released.
 func (g *guarded) tell(event Event) { g.effects.events = append(g.effects.events, event) }
 

@@ -37,7 +37,7 @@ func (c *conn) send(ctx context.Context, call session.Call) (session.Answer, rpc
 	}
 	fault, isFault := m.Fault()
 	if isFault {
-		return session.Answer{Error: m.Error}, fault, nil
+		return session.Answer{Error: m.Error, Failure: refusedRequest(failure.Call, fault).Failure}, fault, nil
 	}
 	return session.Answer{Result: m.Result}, rpc.Fault{}, nil
 }

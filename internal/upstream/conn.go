@@ -82,7 +82,7 @@ func (c *conn) request(phase failure.Phase, method string, params rpc.Object) *t
 }
 
 // Probe implements session.Conn: any answer is a sign of life, a JSON-RPC error too, and a list that is too large to be
-// published. It waits as long as ctx lets it.
+// published. An error that asks to be left alone is returned. It waits as long as ctx lets it.
 func (c *conn) Probe(ctx context.Context) (err error) {
 	method := "tools/list"
 	switch {
@@ -98,7 +98,15 @@ func (c *conn) Probe(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return checkResponse(failure.Probe, &m)
+	if err = checkResponse(failure.Probe, &m); err != nil {
+		return err
+	}
+	if fault, ok := m.Fault(); ok {
+		if refused := refusedRequest(failure.Probe, fault); refused.Policy().Gates {
+			return refused
+		}
+	}
+	return nil
 }
 
 func (c *conn) alive(ctx context.Context) error {

@@ -132,7 +132,8 @@ func initializeOnce(
 		ServerInfo      json.RawMessage `json:"serverInfo"`
 	}
 	if json.Unmarshal(m.Result, &result) != nil || result.ProtocolVersion == "" {
-		return nil, nil, failure.BadAnswer(failure.Connect, failure.NotMCP, "a result of initialize without a protocol version")
+		return nil, nil, failure.BadAnswer(failure.Connect, failure.NotMCP,
+			"a result of initialize without a protocol version")
 	}
 	if !isLegacy(result.ProtocolVersion) {
 		return nil, nil, noCommonVersion(legacyVersions, []string{result.ProtocolVersion}, 0)
