@@ -2,22 +2,6 @@ package failure
 
 import "time"
 
-// Class says what kind of thing went wrong; its Policy is the reaction.
-type Class string
-
-// The classes.
-const (
-	Auth        Class = "auth"        // 401, or no token to be had
-	Permission  Class = "permission"  // 403
-	RateLimit   Class = "rateLimit"   // 429; 503 with Retry-After
-	SessionLost Class = "sessionLost" // 404 on a request that carried a session id
-	Server      Class = "server"      // other 5xx
-	Protocol    Class = "protocol"    // other 4xx, not MCP, TLS identity, version, redirect, address
-	Timeout     Class = "timeout"     // our own deadline passed
-	Transport   Class = "transport"   // DNS, refused, reset, EOF, child exit
-	Unknown     Class = "unknown"     // anything else
-)
-
 // Phase says what was being done.
 type Phase string
 
@@ -28,35 +12,6 @@ const (
 	Probe   Phase = "probe"
 	Call    Phase = "call"
 	Stream  Phase = "stream"
-)
-
-// Reason is the CamelCase word that stands on the condition Connected or CatalogPublished.
-type Reason string
-
-// The reasons.
-const (
-	AuthenticationFailed       Reason = "AuthenticationFailed"
-	TokenAcquisitionFailed     Reason = "TokenAcquisitionFailed"
-	PermissionDenied           Reason = "PermissionDenied"
-	RateLimited                Reason = "RateLimited"
-	ServerError                Reason = "ServerError"
-	DNSError                   Reason = "DNSError"
-	ConnectFailed              Reason = "ConnectFailed"
-	ConnectionLost             Reason = "ConnectionLost"
-	ProcessExited              Reason = "ProcessExited"
-	ConnectTimeout             Reason = "ConnectTimeout"
-	ListToolsTimeout           Reason = "ListToolsTimeout"
-	CallTimeout                Reason = "CallTimeout"
-	NotMCP                     Reason = "NotMCP"
-	EndpointNotFound           Reason = "EndpointNotFound"
-	UnsupportedProtocolVersion Reason = "UnsupportedProtocolVersion"
-	TLSVerificationFailed      Reason = "TLSVerificationFailed"
-	RedirectRefused            Reason = "RedirectRefused"
-	AddressNotAllowed          Reason = "AddressNotAllowed"
-	ProtocolError              Reason = "ProtocolError"
-	SessionFlapping            Reason = "SessionFlapping"
-	CatalogTooLarge            Reason = "CatalogTooLarge" // on CatalogPublished only
-	UnknownFailure             Reason = "UnknownFailure"
 )
 
 // Failure is one fault, ready to be decided on and to be shown: nothing in it is secret.

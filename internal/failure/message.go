@@ -2,6 +2,35 @@ package failure
 
 import "strings"
 
+// Reason is the CamelCase word that stands on the condition Connected or CatalogPublished.
+type Reason string
+
+// The reasons.
+const (
+	AuthenticationFailed       Reason = "AuthenticationFailed"
+	TokenAcquisitionFailed     Reason = "TokenAcquisitionFailed"
+	PermissionDenied           Reason = "PermissionDenied"
+	RateLimited                Reason = "RateLimited"
+	ServerError                Reason = "ServerError"
+	DNSError                   Reason = "DNSError"
+	ConnectFailed              Reason = "ConnectFailed"
+	ConnectionLost             Reason = "ConnectionLost"
+	ProcessExited              Reason = "ProcessExited"
+	ConnectTimeout             Reason = "ConnectTimeout"
+	ListToolsTimeout           Reason = "ListToolsTimeout"
+	CallTimeout                Reason = "CallTimeout"
+	NotMCP                     Reason = "NotMCP"
+	EndpointNotFound           Reason = "EndpointNotFound"
+	UnsupportedProtocolVersion Reason = "UnsupportedProtocolVersion"
+	TLSVerificationFailed      Reason = "TLSVerificationFailed"
+	RedirectRefused            Reason = "RedirectRefused"
+	AddressNotAllowed          Reason = "AddressNotAllowed"
+	ProtocolError              Reason = "ProtocolError"
+	SessionFlapping            Reason = "SessionFlapping"
+	CatalogTooLarge            Reason = "CatalogTooLarge" // on CatalogPublished only
+	UnknownFailure             Reason = "UnknownFailure"
+)
+
 // template tells one reason: what happened to the target, and what a person can do. In what, {target} is the
 // declared URL's scheme, host and path, {status} the answer's status line.
 type template struct {
@@ -119,7 +148,7 @@ func Message(f Failure, target string) string {
 		t = templates[UnknownFailure]
 	}
 	what, next := t.happened(f), t.next
-	if f.Answered && f.HTTPStatus == 0 && f.Reason != CatalogTooLarge {
+	if f.Answered && f.HTTPStatus == 0 && f.Reason == ProtocolError {
 		what, next = refusedRequest(f.Phase), "look into the server's own logs; it is tried again by itself"
 	}
 	if f.Reason == TokenAcquisitionFailed && !f.Policy().Retires {

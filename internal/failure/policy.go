@@ -5,6 +5,22 @@ import (
 	"slices"
 )
 
+// Class says what kind of thing went wrong; its Policy is the reaction.
+type Class string
+
+// The classes.
+const (
+	Auth        Class = "auth"        // 401, or no token to be had
+	Permission  Class = "permission"  // 403
+	RateLimit   Class = "rateLimit"   // 429; 503 with Retry-After
+	SessionLost Class = "sessionLost" // 404 on a request that carried a session id
+	Server      Class = "server"      // other 5xx
+	Protocol    Class = "protocol"    // other 4xx, not MCP, TLS identity, version, redirect, address
+	Timeout     Class = "timeout"     // our own deadline passed
+	Transport   Class = "transport"   // DNS, refused, reset, EOF, child exit
+	Unknown     Class = "unknown"     // anything else
+)
+
 // Policy is what follows from the failures of one class: a row of the table below.
 type Policy struct {
 	Class Class
