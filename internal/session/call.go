@@ -241,14 +241,19 @@ func (a *callAttempt) request() (Answer, error) {
 			r.answer, err = c.mcp.Call(ctx, a.call)
 			return err
 		})
+		replies <- r // before the connection, which may only have waited for this call, is closed
 		a.on.give(a.leave)
-		replies <- r
 	}()
 	defer release()
 	select {
 	case r := <-replies:
 		return r.answer, r.err
 	case <-ctx.Done():
+	}
+	select {
+	case r := <-replies:
+		return r.answer, r.err
+	default:
 		return Answer{}, context.Cause(ctx)
 	}
 }
