@@ -19,14 +19,14 @@
 // # Invariants
 //
 // A broken connection is closed before anything else happens. No lock is held across I/O or a call of other code; what
-// a lock guards stands in a struct named guarded, and changes in transitions that tell of the change once the lock
+// a lock guards is in a struct named guarded, and changes in transitions that tell of the change once the lock
 // is released. Notify is called on edges only. Every failure is named by package failure before it is acted on. A
 // panic below costs one try. After Run has returned there is no goroutine, timer or connection.
 //
 // # Trade-offs
 //
-// A Dialer and a Conn are trusted to honour their contexts, except in Close and in Call, where somebody waits: what
+// A Dialer and a Conn are trusted to honour their contexts, except in Close and in Call, where a caller waits: what
 // ignores its context elsewhere stalls its own session and nothing else. While a first list is tried again the server
 // counts as connected, although each try uses a fresh connection: the handshake works, and it is the list that a
-// person must look at. A connection that ends of itself is opened again the later the oftener it does, up to 8 s.
+// person must look at. A connection that ends without a request is opened again the later the oftener it does, up to 8 s.
 package session

@@ -14,7 +14,7 @@ import (
 // ErrNotConnected is wrapped by every refusal to use a session that is not there now.
 var ErrNotConnected = errors.New("not connected")
 
-// State is where a server's discovery session stands.
+// State is that of a server's discovery session.
 type State string
 
 // The states.

@@ -13,7 +13,7 @@ import (
 // Options are what a Supervisor is made with. The zero value is a gateway's that tells nobody.
 type Options struct {
 	// Discover keeps one discovery session per server and lets breakers retire, as a manager does. Without it only
-	// calls open sessions, and a breaker never retires by itself.
+	// calls open sessions, and a breaker never retires a server.
 	Discover bool
 	// Notify is told the key of a server whose Snapshot changed otherwise than in NextAttempt. It is called
 	// outside all locks, from any goroutine, and must not block; the Snapshot may have changed again by then.
@@ -187,7 +187,7 @@ func (s *Supervisor) add(key Key, config Config) *server {
 	return srv
 }
 
-// Forget ends the session of a server and forgets its standing. It returns at once: closing goes on behind it, and
+// Forget ends the session of a server and forgets its state. It returns at once: closing goes on behind it, and
 // nothing more is told of the key.
 func (s *Supervisor) Forget(key Key) {
 	s.mu.Lock()
@@ -207,7 +207,7 @@ func (s *Supervisor) Refresh(key Key) {
 	}
 }
 
-// Snapshot returns a server's standing, false for one that is not ensured.
+// Snapshot returns a server's state, false for one that is not ensured.
 func (s *Supervisor) Snapshot(key Key) (Snapshot, bool) {
 	srv := s.find(key)
 	if srv == nil {

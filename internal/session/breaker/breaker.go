@@ -6,7 +6,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/backoff"
 )
 
-// State is where a breaker stands.
+// State is that of a breaker.
 type State int
 
 // The states.
@@ -51,7 +51,7 @@ type Saved struct {
 	Retirement Retirement
 }
 
-// Breaker is one server's standing in one process. The zero value is not ready; use New.
+// Breaker is one server's state in one process. The zero value is not ready; use New.
 type Breaker struct {
 	policy Policy
 	rand   backoff.Rand
@@ -96,7 +96,7 @@ func New(policy Policy, rand backoff.Rand) *Breaker {
 	return &Breaker{policy: policy, rand: rand}
 }
 
-// SetPolicy replaces the policy; what is scheduled stands, but for the probes of a retired server.
+// SetPolicy replaces the policy; what is scheduled is kept, but for the probes of a retired server.
 func (b *Breaker) SetPolicy(now time.Time, policy Policy) {
 	changed := b.policy.ProbeInterval != policy.ProbeInterval
 	b.policy = policy
@@ -105,7 +105,7 @@ func (b *Breaker) SetPolicy(now time.Time, policy Policy) {
 	}
 }
 
-// State returns where the breaker stands.
+// State returns the state.
 func (b *Breaker) State() State { return b.state }
 
 // Saved returns what is to be remembered: strikes since the last answer, quarantine and retirement.

@@ -24,7 +24,7 @@ func (b *Breaker) Rejected(p Permit) {
 	}
 }
 
-// Cancelled ends a permit of which nothing was learnt; the probe is the next one's.
+// Cancelled ends a permit that taught nothing; the probe is the next one's.
 func (b *Breaker) Cancelled(p Permit) {
 	if b.release(p) && p.Woken {
 		b.granted = true
@@ -62,7 +62,7 @@ func (b *Breaker) refuse(now time.Time) {
 	b.open(Waiting, now.Add(b.rand.Cooldown(b.policy.Cooldown, 1)))
 }
 
-// count lets a failure that may pass by itself count.
+// count lets a failure that may pass without a change count.
 func (b *Breaker) count(now time.Time, f failure.Failure, blameless bool) {
 	switch {
 	case f.Reason == failure.SessionFlapping:

@@ -15,7 +15,7 @@ type Permit struct {
 type Denial struct {
 	// RetryAfter is the time until the next try may come; 0 when none is planned.
 	RetryAfter time.Duration
-	// Retired: what stands in the way does not pass by itself.
+	// Retired: the cause does not pass without a change.
 	Retired bool
 }
 
