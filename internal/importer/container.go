@@ -114,12 +114,12 @@ func (r *containerRun) passes(content template) {
 // image translates the image and the words behind it, which its entrypoint gets.
 func (r *containerRun) image(word template, arguments []template) error {
 	image, _ := r.settle(word).literal()
-	if !imageForm.MatchString(image) || len(image) > mostImage || credential.Looks(image) {
+	if !imageForm.MatchString(image) || len(image) > mostImage || credential.Random(image) {
 		return errors.New("the image of its container cannot be told")
 	}
 	r.spec.Stdio.Image = image
 	r.spec.Stdio.Command = []string{r.entrypoint}
-	if r.entrypoint == "" || credential.Looks(r.entrypoint) {
+	if r.entrypoint == "" || !credential.Harmless(r.entrypoint) {
 		r.marks++
 		r.spec.Stdio.Command = []string{mark}
 		r.say("fill in spec.stdio.command, the entrypoint of image %s, and take spec.disabled away", credential.Show(image))

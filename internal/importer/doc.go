@@ -20,7 +20,7 @@
 // Secret that is left absent. An empty value would be an invalid credential, and applying the manifests a second time
 // would put it over the one that a person filled in; an absent key is waited for, and never overwritten.
 //
-// What is a credential is told by the names of fields and by the look of values. Where in doubt a value goes into the
+// A value stays in clear only where its name is harmless and the value plainly so. Where in doubt it goes into the
 // Secret: there it does no harm.
 //
 // A stdio entry says which command runs, not in which image. The images of well-known runners are assumed and said;

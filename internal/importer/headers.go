@@ -31,7 +31,7 @@ func (r *remote) bindHeaders() {
 		same := func(other pair) bool { return strings.ToLower(other.name) == lower }
 		shown := "header " + credential.Show(h.name)
 		switch {
-		case !headerName.MatchString(h.name), credential.Looks(h.name):
+		case !headerName.MatchString(h.name), credential.Random(h.name):
 			r.say("a header is left out: its name is not valid")
 		case ownHeaders[lower], strings.HasPrefix(lower, "mcp-"):
 			r.say("%s is left out: the HTTP or MCP client sets it itself", shown)

@@ -98,7 +98,7 @@ func Import(text []byte, options Options) (*Result, error) {
 	originals := make([]original, len(declared))
 	for i, d := range declared {
 		originals[i] = original{name: d.name, place: d.place, owned: d.registry}
-		if credential.Looks(d.name) { // a name made of it would show it, and a hash of it prove who guesses it right
+		if credential.Random(d.name) { // a name made of it would show it, and a hash of it prove who guesses it right
 			originals[i].name = ""
 		}
 	}
@@ -145,7 +145,7 @@ type declaration struct {
 func (d *declaration) translate(name, namespace string) *Entry {
 	entry := &Entry{Name: d.name, Place: d.place}
 	switch {
-	case credential.Looks(d.name):
+	case credential.Random(d.name):
 		entry.say("is named %s, for its own name looks like a credential, and names are for everybody to see", name)
 	case name != d.name:
 		entry.say("is named %s: names have at most %d of a-z, 0-9 and '-', and no two are alike", name, maxName)

@@ -140,8 +140,8 @@ func TestPublicServers(t *testing.T) {
 		{"puppeteer", `{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-puppeteer"], "env":
 			{"PUPPETEER_LAUNCH_OPTIONS": "{ \"headless\": false, \"executablePath\": \"C:/Chrome/chrome.exe\", \"args\": [] }",
 			"ALLOW_DANGEROUS": "true"}}`,
-			"npx -y @modelcontextprotocol/server-puppeteer PUPPETEER_LAUNCH_OPTIONS=" +
-				`{ "headless": false, "executablePath": "C:/Chrome/chrome.exe", "args": [] } ALLOW_DANGEROUS=true`},
+			"npx -y @modelcontextprotocol/server-puppeteer " +
+				"PUPPETEER_LAUNCH_OPTIONS=*PUPPETEER_LAUNCH_OPTIONS ALLOW_DANGEROUS=true"},
 		{"playwright", `{"command": "npx", "args": ["@playwright/mcp@latest", "--browser=msedge", "--viewport-size=1280x720",
 			"--user-data-dir=/data/profile", "--storage-state=/data/state.json", "--proxy-server=http://proxy.example:3128"]}`,
 			"npx @playwright/mcp@latest --browser=msedge --viewport-size=1280x720 --user-data-dir=/data/profile " +
@@ -283,6 +283,17 @@ func TestPublicServers(t *testing.T) {
 	}
 }
 
+// What only a person can tell from a credential goes into the Secret.
+func TestDoubtfulValuesGoIntoTheSecret(t *testing.T) {
+	for _, value := range []string{
+		`{"headless": true, "args": ["--no-sandbox"], "viewport": {"width": 1280}}`, `["a", "b"]`, `{"maxTokens": 4096}`,
+		"a1b2-us21", "jdbc:oracle:thin:@//db:1521/x", "key-0123456789abcdef",
+	} {
+		fields := fmt.Sprintf(`{"command": "npx", "args": ["--mode", %q], "env": {"MODE": %q}}`, value, value)
+		NewWithT(t).Expect(shown(entry(t, fields))).To(Equal("npx --mode *argument MODE=*MODE"))
+	}
+}
+
 // What is no credential stays as it is, wherever it stands.
 func TestHarmlessValuesStay(t *testing.T) {
 	values := []string{
@@ -301,13 +312,13 @@ func TestHarmlessValuesStay(t *testing.T) {
 		"123e4567-e89b-12d3-a456-426614174000", "core,helm,issues", "event:write,project:read", "repo:read token:write",
 		"http://auth:8080/realms/acme", "https://id.example.com/oauth/token", "arn:aws:iam::123456789012:role/reader",
 		"arn:aws:secretsmanager:eu-west-3:123456789012:secret:orders", "mailto:ada@example.com", "*/5 * * * *", "UTC+2",
-		`{"headless": true, "args": ["--no-sandbox"], "viewport": {"width": 1280}}`, `["a", "b"]`, "a=b;c=d", "x=1&y=2",
-		"max_tokens=4096", `{"maxTokens": 4096}`, "timeout: 30s", "12:30:00", "en-US,en;q=0.9", "text/plain; charset=utf-8",
+		"a=b;c=d", "x=1&y=2",
+		"max_tokens=4096", "timeout: 30s", "12:30:00", "en-US,en;q=0.9", "text/plain; charset=utf-8",
 		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36", "hf_transfer", "sk-learn-mcp-server", "task-force-one-and-more",
 		"100%", "50% of 20%", "host.docker.internal:11434", "keycloak", "monkey=see", "SELECT 1", "true", "-1", "3.14",
 		"nvapi-url", "bb_live_view", "e2b_sandbox", "re_index_all", "napi_get_value_string_utf8", "rnd_seed", "fm2_radio",
-		"ATBBQ", "LTAILOR", "squ_are", "pul-request", "key-value", "key-0123456789abcdef", "mcp-us-east-1", "a1b2-us21",
-		"MCP.server.v1", "patch.1", "app.terraform.io", "A3-paper", "jdbc:oracle:thin:@//db:1521/x", "1000:1000", "a==b",
+		"ATBBQ", "LTAILOR", "squ_are", "pul-request", "key-value", "mcp-us-east-1",
+		"MCP.server.v1", "patch.1", "app.terraform.io", "A3-paper", "1000:1000", "a==b",
 		"someNameOf2Parts=", "x-org=acme,x-honeycomb-dataset=mcp",
 		"op://vault/item/field", "vault://path/x", "projects/acme/locations/eu/keyRings/r", "10.0.0.0/8", "none",
 	}

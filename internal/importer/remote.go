@@ -150,6 +150,11 @@ func (r *remote) path(t template) string {
 	at := spot{"a part of the path of url", "url-path"}
 	sensitive := credential.UserInfo(t.gapped()) // of a URL in the path
 	for _, segment := range t.split("/")[1:] {
+		literal, _ := segment.literal()
+		if _, err := url.PathUnescape(literal); err != nil { // which makes the URL invalid
+			out.WriteString("/" + literal)
+			continue
+		}
 		out.WriteString("/" + r.piece(segment, at, sensitive, url.PathUnescape))
 	}
 	return out.String()
@@ -158,11 +163,12 @@ func (r *remote) path(t template) string {
 // piece translates a part of the path or the query. Values of Secrets are escaped when they are put there, so they are
 // kept unescaped.
 func (r *remote) piece(t template, at spot, sensitive bool, unescape func(string) (string, error)) string {
-	if literal, ok := t.literal(); ok && (sensitive || credential.Looks(literal)) {
-		sensitive = true // whatever it looks like unescaped
-		if plain, err := unescape(literal); err == nil {
-			t = fixed(plain)
+	literal, isLiteral := t.literal()
+	if plain, err := unescape(literal); err == nil && isLiteral {
+		if !sensitive && credential.Harmless(plain) {
+			return notPlain.ReplaceAllStringFunc(escape(literal), url.PathEscape)
 		}
+		t = fixed(plain)
 	}
 	return notPlain.ReplaceAllStringFunc(r.inline(t, at, sensitive), url.PathEscape)
 }
@@ -176,7 +182,7 @@ func (r *remote) query(t template) ([]string, error) {
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("a key of its url's query has %s; variables may stand in values alone", key.references())
-		case cutInTwo(name, pair, content):
+		case !credential.Harmless(name):
 			return nil, errors.New("a key of its url's query may be a credential; it would stand in clear")
 		case name == "" && len(content) == 0:
 			continue

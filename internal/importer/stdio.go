@@ -110,7 +110,7 @@ func program(path string) string {
 func (p *process) foreign(name string) {
 	p.marks++
 	p.spec.Stdio.Image = mark
-	if name == "" || len(name) > mostWordText || credential.Looks(name) {
+	if name == "" || len(name) > mostWordText || !credential.Harmless(name) {
 		p.spec.Stdio.Command = []string{mark}
 		p.say("fill in spec.stdio.image and spec.stdio.command, and take spec.disabled away: " +
 			"the program is on the machine of whoever wrote the file")
@@ -169,21 +169,13 @@ func (p *process) assignment(word template, at spot) string {
 	switch {
 	case !found || !ok || !assigned.MatchString(name):
 		return p.inline(word, at, false)
-	case cutInTwo(name, word, after):
+	case !credential.Harmless(name): // the credential itself, or its beginning: Base64 may end in =
 		return p.inline(word, at, true)
 	case isHeaderFlag(name) && !credential.Named(name):
 		return name + "=" + p.headerLine(after, at)
 	default:
 		return p.named(name, "=", after, at, credential.Named(name) || credential.Login(name, after.gapped()))
 	}
-}
-
-// cutInTwo tells whether what stands before a separator is no name but the credential itself, or its beginning: Base 64
-// may end in = or ==.
-func cutInTwo(name string, word, after template) bool {
-	rest, ok := after.literal()
-	padding := ok && strings.Trim(rest, "=") == ""
-	return credential.Looks(name) || padding && !credential.Named(name) && credential.Looks(word.gapped())
 }
 
 // isHeaderFlag tells whether a flag takes a header: a name, a colon and a value. --api-key-header takes a name alone.
@@ -210,10 +202,10 @@ func (p *process) headerLine(word template, at spot) string {
 		return p.inline(word, at, true)
 	case !found || !headerName.MatchString(name):
 		return p.inline(word, at, false)
-	case cutInTwo(name, word, after):
+	case !credential.Harmless(name): // the credential itself, or its beginning: Base64 may end in =
 		return p.inline(word, at, true)
 	default:
-		return p.named(name, separator, after, at, credential.Header(name) || credential.Looks(word.gapped()))
+		return p.named(name, separator, after, at, credential.Header(name))
 	}
 }
 
@@ -242,7 +234,7 @@ func (p *process) bindEnvironment() {
 	for _, v := range p.environment {
 		at := spot{"env " + credential.Show(v.name), v.name}
 		switch {
-		case !variableForm.MatchString(v.name), credential.Looks(v.name):
+		case !variableForm.MatchString(v.name), credential.Random(v.name):
 			p.say("an env is left out: its name is not valid")
 			continue
 		case len(p.spec.Stdio.Env) == mostWords:

@@ -33,7 +33,7 @@ type reference struct {
 
 // Sensitive tells whether the value must not stand in clear.
 func (r *reference) sensitive() bool {
-	return r.Secret || credential.Named(r.Name) || credential.Looks(r.fallback)
+	return r.Secret || credential.Named(r.Name) || !credential.Harmless(r.fallback)
 }
 
 // Hidden is the reference's own value as a secret; zero if the file gives none that counts.

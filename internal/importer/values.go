@@ -59,7 +59,7 @@ func (b *binder) bind(t template, at spot, sensitive bool) value {
 		t = b.settle(t)
 	}
 	if literal, ok := t.literal(); ok {
-		if credential.Switch(literal) || (!sensitive || credential.File(literal)) && !credential.Looks(literal) {
+		if credential.Switch(literal) || (!sensitive || credential.File(literal)) && credential.Harmless(literal) {
 			return value{clear: escape(literal)}
 		}
 		return value{from: b.keep(at.key, literal, at.shown)}
@@ -85,7 +85,7 @@ func (b *binder) inline(t template, at spot, sensitive bool) string {
 // compose makes text of several parts, of which some may be secret. What speaks of a secret and the secret itself may
 // be different parts, as in postgres://${USER}:password@host; then none stands in clear.
 func (b *binder) compose(t template, at spot, sensitive bool) string {
-	sensitive = sensitive || credential.Looks(t.gapped())
+	sensitive = sensitive || !credential.Harmless(t.gapped())
 	var out strings.Builder
 	for i, p := range t {
 		switch {
@@ -93,7 +93,7 @@ func (b *binder) compose(t template, at spot, sensitive bool) string {
 			return ""
 		case p.ref != nil:
 			out.WriteString(b.variable(b.refer(p.ref)))
-		case credential.Looks(p.plain), sensitive && !harmlessBetween(p.plain, i == 0):
+		case sensitive && !harmlessBetween(p.plain, i == 0):
 			out.WriteString(b.variable(b.keep(at.key, p.plain, "a part of "+at.shown)))
 		default:
 			out.WriteString(escape(p.plain))
@@ -210,7 +210,7 @@ const mostKey = 48
 
 // keyName makes a key of a Secret of any name. A name that may be a credential itself is not used.
 func keyName(name string) string {
-	if credential.Looks(name) {
+	if credential.Random(name) {
 		return "value"
 	}
 	key := strings.Trim(notInKey.ReplaceAllString(name, "-"), "-.")

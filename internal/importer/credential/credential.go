@@ -8,23 +8,25 @@ import (
 )
 
 var (
-	// told are credentials that stand behind what announces them, and webhook addresses, to which anyone who knows them
-	// may post.
-	told = regexp.MustCompile(`(?i)^(?:bearer|basic)\s+[^\s\x{FFFC}]|\bbearer\s+[^\s\x{FFFC}]{8,}|` +
-		`\bbasic\s+[a-z0-9+/]{6,}=|-----BEGIN |` +
-		`\bhooks\.slack\.com/(?:services|workflows|triggers)/\w|\bdiscord(?:app)?\.com/api/webhooks/\w|` +
-		`\bwebhook\.office\.com/\w`)
+	// allowed are the characters of a harmless text. Quotes, braces and escapes belong to texts with a structure.
+	allowed = regexp.MustCompile(`^[\pL\pM0-9\x{FFFC} _.,/+*~@#=:;&?%$()\\\[\]-]*$`)
+	// structured is what makes a text more than a value: escapes, flags, comma lists in brackets.
+	structured = regexp.MustCompile(`%\S|[\s=]-{1,2}[A-Za-z]|(?:^|[^/])\[`)
+	// alphanumeric finds the words of a text, and tame are those that a person would write.
+	alphanumeric = regexp.MustCompile(`[\pL\pM0-9]+`)
+	tame         = regexp.MustCompile(`^(?:[\pL\pM]{1,24}|[\pL\pM]{1,12}[0-9]{1,8}|[0-9]{1,8}\pL{0,3}|\pL[0-9]{1,2}\pL|` +
+		`[A-Za-z]{3,12}[0-9][A-Z][a-z]{2,12}|[0-9]{1,5}x[0-9]{1,5})$`)
+	hump    = regexp.MustCompile(`\p{Ll}\p{Lu}`)
+	number  = regexp.MustCompile(`^[0-9.,:/ +-]{1,24}$`)
+	uuid    = regexp.MustCompile(`^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	digits  = regexp.MustCompile(`^[0-9]+$`)
+	digest  = regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
+	path    = regexp.MustCompile(`^(?:/|~/|\.{1,2}/|[A-Za-z]:[\\/])[\pL0-9_./\\ @-]*$`)
+	webhook = regexp.MustCompile(`hooks\.slack\.com/|discord(?:app)?\.com/api/webhooks/|webhook\.office\.com/`)
 	// AuthScheme is a scheme of RFC 9110 section 11.1 that is in use, with the blanks behind it.
 	AuthScheme = regexp.MustCompile(`(?i)^(bearer|basic|digest|token|(?:api|access)[-_]?key|key|negotiate|ntlm|hmac|` +
 		`aws4-hmac-sha256|hawk|oauth|jwt|dpop|gnap|privatetoken|geniekey|sso-key|ssws|klaviyo-api-key|pveapitoken|` +
 		`splunk) +`)
-	dense = regexp.MustCompile(`^[A-Za-z0-9+_=-]{32,}$`)
-	run   = regexp.MustCompile(`[A-Za-z0-9+=]{12,}`)
-	hexed = regexp.MustCompile(`^(?:[0-9a-f]{32,}|[0-9A-F]{32,})$`)
-	// slashed is a key of a cloud, in Base 64, which has slashes.
-	slashed = regexp.MustCompile(`^[A-Za-z0-9+][A-Za-z0-9/+]{39}$`)
-	// padded is Base 64 with the = that fills it up.
-	padded = regexp.MustCompile(`^(?:[A-Za-z0-9/+_-]{4}){5,}(?:[A-Za-z0-9/+_-]{2}==|[A-Za-z0-9/+_-]{3}=)$`)
 	// wanting are texts that a document has in the place of a credential.
 	wanting = regexp.MustCompile(`(?i)^(?:(?:bearer |token )?<[^<>]*>|\[[^\[\]":]*\]|\{[^{}":]*\}|` +
 		`(?:bearer )?your[-_ ].*|` +
@@ -35,64 +37,59 @@ var (
 		`(?:\.(?:json|pem|key|p8|p12|pfx|crt|cer|pub|txt|ya?ml|env|ini|toml|jwk|kubeconfig)|\.ssh[\\/]\w+)$`)
 )
 
-// Looks tells whether a text is, or holds, a credential by its own look, be it percent-encoded or not. A text that is
-// still encoded after several layers counts as one: nobody writes that by accident, and no more is looked into.
-func Looks(text string) bool {
-	const deepest = 8
-	for range deepest {
-		if holds(text) {
-			return true
+// Harmless tells whether a value may stand in clear under a name that is not that of a credential.
+func Harmless(text string) bool {
+	if Switch(text) || number.MatchString(text) || uuid.MatchString(text) {
+		return true
+	}
+	text = digest.ReplaceAllString(text, "")
+	isPath := path.MatchString(text) || strings.HasPrefix(text, "arn:")
+	return allowed.MatchString(text) && !structured.MatchString(text) && tameWords(text, isPath) &&
+		!AuthScheme.MatchString(text) && !webhook.MatchString(text) && !UserInfo(text) && harmlessParts(text)
+}
+
+// tameWords tells whether a person would write every word. Long numbers are none, but as a folder or an account.
+func tameWords(text string, numbered bool) bool {
+	for _, word := range alphanumeric.FindAllString(text, -1) {
+		if numbered && digits.MatchString(word) {
+			continue
 		}
-		plain, err := url.PathUnescape(text)
-		if err != nil || plain == text {
+		if !tame.MatchString(word) || len(hump.FindAllString(word, 3)) > 2 {
 			return false
 		}
-		text = plain
 	}
 	return true
 }
 
-func holds(text string) bool {
-	return marked(text) || told.MatchString(text) || UserInfo(text) || logsIn(text) || tells(text) || random(text)
-}
+// random are names with a word that nobody writes: long, of letters and digits.
+var random = regexp.MustCompile(`[A-Za-z0-9]{16,}`)
 
-// random tells whether a text, or a word of it, looks drawn at random. A segment of a URL is a word, too; one that is
-// all hexadecimal is rather the name of a version.
-func random(text string) bool {
-	if hexed.MatchString(text) {
-		return true
-	}
-	between := " \t\r\n\"',;"
-	if strings.Contains(text, "://") {
-		between += "/?&=#"
-	}
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(between, r) }) {
-		if mixed(word) && (dense.MatchString(word) && run.MatchString(word) || slashed.MatchString(word) ||
-			padded.MatchString(word)) {
+// Random tells whether a name (of a server, a header, an image) may be a credential itself. Names are shown, so this
+// asks for more than Harmless does.
+func Random(name string) bool {
+	for _, word := range random.FindAllString(digest.ReplaceAllString(name, ""), -1) {
+		if strings.ContainsAny(word, "0123456789") && !digits.MatchString(word) {
 			return true
 		}
 	}
 	return false
 }
 
-// mixed tells whether there are digits and letters of both cases.
-func mixed(text string) bool {
-	return strings.ContainsAny(text, "0123456789") && strings.ToLower(text) != text && strings.ToUpper(text) != text
-}
+var (
+	// spoken is a name with a value behind it, and quoted what only a program's text has.
+	spoken = regexp.MustCompile(`([\pL0-9_-]+)["']?\s*[:=]`)
+	quoted = regexp.MustCompile(`[={}]|["']\s*:|(?:^|\s)-{1,2}[A-Za-z]|[^\s/]:[^\s/0-9]|\S/\S+@|:\S*@`)
+)
 
-// scattered is a word with digits in two places or more.
-var scattered = regexp.MustCompile(`[A-Za-z]*[0-9]+[A-Za-z]+[0-9][A-Za-z0-9]*`)
-
-// InProse tells whether a text that a person wrote for people may hold a credential: one that Looks like it, or a word
-// such as nobody writes, whatever it is. Nothing is lost with a text that is not shown.
+// InProse tells whether a text that a person wrote for people may hold a credential. Nothing is lost with a text that
+// is not shown.
 func InProse(text string) bool {
-	const shortest = 8
-	for _, word := range scattered.FindAllString(text, -1) {
-		if len(word) >= shortest {
+	for _, match := range spoken.FindAllStringSubmatch(text, -1) {
+		if Header(match[1]) {
 			return true
 		}
 	}
-	return Looks(text)
+	return !tameWords(text, true) || quoted.MatchString(text)
 }
 
 // Wanting tells whether a text only stands where a credential is wanted.
@@ -127,8 +124,79 @@ func Show(name string) string {
 	if runes := []rune(clean); len(runes) > most {
 		clean = string(runes[:most]) + "..."
 	}
-	if clean == "" || Looks(name) {
+	if clean == "" || Random(name) {
 		return "(not shown)"
 	}
 	return clean
+}
+
+var (
+	// nameForm is a name with what separates it from its value, as in a query, a connection string, a header.
+	nameForm = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)\s*([:=])\s*`)
+	// portOrTag is what may follow the name of a host or an image.
+	portOrTag = regexp.MustCompile(`^(?:[0-9]{1,5}(?:[/?#,]|$)|v?[0-9]{1,3}(?:\.[0-9]+)*(?:-[A-Za-z0-9.-]+)?$|latest$)`)
+	// grants are what the scopes of OAuth allow, as in token:read, and prefixes the words that may stand before a colon.
+	grants   = regexp.MustCompile(`^(?:read|write|admin|list|create|update|delete|manage|all)(?:[\s,]|$)`)
+	prefixes = regexp.MustCompile(`^(?:(?:npm|jsr|github|gitlab|mailto|docker):|git@[A-Za-z0-9.-]+:)`)
+	// login is what has a name and a password without a scheme in front: with a : before an @, or a host behind it.
+	login = regexp.MustCompile(`:[^\s/]*[^\s]*@|/\S*@(?://|\S*:)`)
+	// letterBehind is a colon with more than a number behind it.
+	letterBehind = regexp.MustCompile(`:[^\s/0-9\x{FFFC}:]|:[0-9]+[A-Za-z]`)
+)
+
+// harmlessParts looks at names with values, and at what stands around : and @, in each part between blanks.
+func harmlessParts(text string) bool {
+	for _, at := range nameForm.FindAllStringSubmatchIndex(text, -1) {
+		if named(text, at) {
+			return false
+		}
+	}
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" ,;", r) }) {
+		if strings.Contains(part, "://") || strings.HasPrefix(part, "arn:") || path.MatchString(part) {
+			continue
+		}
+		part = part[len(prefixes.FindString(part)):]
+		_, scope, _ := strings.Cut(part, ":")
+		if login.MatchString(part) || letterBehind.MatchString(part) && !grants.MatchString(scope) &&
+			!portOrTag.MatchString(scope) {
+			return false
+		}
+	}
+	return true
+}
+
+// named tells whether a name that speaks of a credential has a value behind it.
+func named(text string, at []int) bool {
+	name, colon, rest := text[at[2]:at[3]], text[at[4]] == ':', text[at[1]:]
+	if plain, err := url.QueryUnescape(name); err == nil {
+		name = plain
+	}
+	if !Named(name) && (!colon || len(name) < 2 || !strings.EqualFold(name[:2], "x-") || !Header(name)) {
+		return false
+	}
+	value, _, _ := strings.Cut(strings.TrimLeft(rest, string(Gap)), "&")
+	if Switch(strings.TrimRight(filled(value), " ;,")) {
+		return false
+	}
+	before := text[strings.LastIndexAny(text[:at[2]], " ,=")+1 : at[2]]
+	return !colon || !strings.HasPrefix(rest, "//") && !strings.HasPrefix(before, "arn:") && !grants.MatchString(rest) &&
+		(!strings.HasSuffix(before, "/") || !portOrTag.MatchString(rest))
+}
+
+var (
+	// loginLast are last words of flags that take a name, or a name and a password as curl does.
+	loginLast = set("u user username basic login userpwd")
+	pairForm  = regexp.MustCompile(`(?s)^([^\s:/]+):(.+)$`)
+	numbers   = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
+)
+
+// Login tells whether the value of a flag is name:password, such as that of -u. The ids of a user and a group are none,
+// and no URL is.
+func Login(flag, value string) bool {
+	parts := Words(flag)
+	if !strings.HasPrefix(flag, "-") || len(parts) == 0 || !loginLast[parts[len(parts)-1]] || numbers.MatchString(value) {
+		return false
+	}
+	match := pairForm.FindStringSubmatch(value)
+	return match != nil && filled(match[2]) != "" && !strings.HasPrefix(match[2], "//") && !prefixes.MatchString(value)
 }
