@@ -10,23 +10,13 @@ import (
 	"github.com/mooring-dev/mooring/internal/secret"
 )
 
-// Read returns the value under ref's key as it is in the API server now, and the version of the object that it is of:
-// UID and resource version, as UID/version. Whatever the kind, it comes as a value that does not print: what people put
-// into a ConfigMap is not ours to judge.
+// ReadKeys returns the values under several keys of the object that ref names, in their order and of one and the same
+// version of it (a certificate and its key belong together), and that version: UID and resource version, as
+// UID/version. Whatever the kind, they come as values that do not print: what people put into a ConfigMap is not ours to
+// judge. ref's own key is not used.
 //
 // A NotFoundError, KeyNotFoundError or AccessDeniedError says what a person can do about it; any other error is the
 // API server's.
-func (t *Tracker) Read(ctx context.Context, ref Ref) (value secret.Value, version string, err error) {
-	values, version, err := t.ReadKeys(ctx, ref, ref.Key)
-	if err != nil {
-		return secret.Value{}, "", err
-	}
-	return values[0], version, nil
-}
-
-// ReadKeys returns the values under several keys of the object that ref names, in their order and of one and the same
-// version of it, which it returns: a certificate and its key belong together. Its errors are those of Read; ref's own
-// key is not used.
 func (t *Tracker) ReadKeys(
 	ctx context.Context, ref Ref, keys ...string,
 ) (values []secret.Value, version string, err error) {

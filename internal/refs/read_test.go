@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/mooring-dev/mooring/internal/secret"
 )
 
 const canary = "canary-6f1c"
@@ -157,4 +159,13 @@ func TestReadTellsTheVersion(t *testing.T) {
 			t.Fatalf("version = %q, %v", version, err)
 		}
 	})
+}
+
+// Read is ReadKeys of the reference's own key.
+func (t *Tracker) Read(ctx context.Context, ref Ref) (value secret.Value, version string, err error) {
+	values, version, err := t.ReadKeys(ctx, ref, ref.Key)
+	if err != nil {
+		return secret.Value{}, "", err
+	}
+	return values[0], version, nil
 }
