@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/cli/subject"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/test/builder"
 )
@@ -186,38 +185,35 @@ func TestWhyExplainsServersAndSessions(t *testing.T) {
 		"coder":                          "AgentSession coder in namespace agents is not judged yet.",
 		"agentsession/coder":             "AgentSession coder in namespace agents is not judged yet.",
 		"agentsession.mooring.dev/coder": "AgentSession coder in namespace agents is not judged yet.",
-		"server/coder":                   "error: no MCPServer \"coder\" in namespace \"agents\"; `mooring get -A` lists all",
+		"server/coder":                   "error: no MCPServer \"coder\" in namespace \"agents\"; list all with `mooring get servers -A`",
 		"session/none": "error: no AgentSession \"none\" in namespace \"agents\"; " +
-			"`mooring get sessions -A` lists all",
-		"none": "error: no AgentSession or MCPServer \"none\" in namespace \"agents\"; `mooring get sessions -A` and " +
-			"`mooring get servers -A` list all",
+			"list all with `mooring get sessions -A`",
+		"none": "error: no MCPServer or AgentSession \"none\" in namespace \"agents\"; list all with " +
+			"`mooring get servers -A` or `mooring get sessions -A`",
 		"pod/both": "error: no kind \"pod\"; use server or session",
 	} {
 		t.Run(argument, func(t *testing.T) {
-			var out bytes.Buffer
-			cmd := newWhy()
-			cmd.SetOut(&out)
-			newRoot("mooring").AddCommand(cmd)
-			cmd.SetContext(t.Context())
-			at, err := subject.Find(cmd, connected{c}, argument, subject.Server, subject.Session)
-			if err == nil {
-				err = why(at)
-			}
+			text, err := call(t, newWhy(connected{c}), argument)
 			if err != nil {
-				fmt.Fprintf(&out, "error: %v\n", err)
+				text = fmt.Sprintf("error: %v\n", err)
 			}
-			got, _, _ := strings.Cut(out.String(), "\n")
+			got, _, _ := strings.Cut(text, "\n")
 			NewWithT(t).Expect(got).To(Equal(want))
 		})
 	}
 }
 
-// connected is a cluster in which the namespace is "agents".
+// connected is a cluster in which the namespace is "agents"; without a client, it cannot be connected to.
 type connected struct{ client.WithWatch }
 
-func (connected) Register(*pflag.FlagSet) {}
+func (connected) register(*pflag.FlagSet) {}
 
-func (c connected) Connect() (client.WithWatch, string, error) { return c.WithWatch, "agents", nil }
+func (c connected) connect() (client.WithWatch, string, error) {
+	if c.WithWatch == nil {
+		return nil, "", errDown
+	}
+	return c.WithWatch, "agents", nil
+}
 
 // While nothing comes of it, what is known of the server is told.
 func TestReconnectWithoutAnOutcome(t *testing.T) {
@@ -234,9 +230,9 @@ func TestReconnectWithoutAnOutcome(t *testing.T) {
 	root.SetErr(&errOut)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	at := &subject.Subject{WithWatch: c, ObjectKey: client.ObjectKeyFromObject(&s), Kind: subject.Server, Cmd: cmd}
+	at := &lookup{WithWatch: c, ObjectKey: client.ObjectKeyFromObject(&s), kinds: []*kind{serverKind}, cmd: cmd}
 	g.Expect(reconnect(ctx, at, &s)).To(
-		MatchError("no outcome in time; the request stands, and --timeout waits longer"))
+		MatchError("no outcome in time; the request remains, and --timeout waits longer"))
 	g.Expect(errOut.String()).To(Equal("reconnecting github ...\n"))
 	g.Expect(out.String()).To(HavePrefix("MCPServer github in namespace agents is not ready; it is being worked on " +
 		"(ConnectFailed).\n  Because   connection was refused\n"))
@@ -253,26 +249,26 @@ func TestReconnectWithoutAManager(t *testing.T) {
 	cmd, _, err := newRoot("mooring").Find([]string{"reconnect"})
 	g.Expect(err).NotTo(HaveOccurred())
 	cmd.SetContext(t.Context())
-	at := &subject.Subject{WithWatch: c, ObjectKey: client.ObjectKeyFromObject(&s), Kind: subject.Server, Cmd: cmd}
+	at := &lookup{WithWatch: c, ObjectKey: client.ObjectKeyFromObject(&s), kinds: []*kind{serverKind}, cmd: cmd}
 	g.Expect(reconnect(t.Context(), at, &s)).To(MatchError(HavePrefix("no manager is running (none holds a Lease in " +
-		"this cluster); the request stands, and is acted on once one runs: `mooring run` runs one here, ")))
-	asked, err := at.Server()
+		"this cluster); the request remains, and is acted on once one runs: `mooring run` runs one here, ")))
+	asked, err := at.find()
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(asked.Annotations).To(HaveKey(v1alpha1.AnnotationReconnect))
+	g.Expect(asked.GetAnnotations()).To(HaveKey(v1alpha1.AnnotationReconnect))
 }
 
 // What a reconnect does not look at anew is not told as if it had.
-func TestVerdictOfAReconnect(t *testing.T) {
+func TestOutcomeOfAReconnect(t *testing.T) {
 	for says, want := range map[string]string{
 		"True Ready":          "",
 		"False ConnectFailed": "the server is not ready",
 		"":                    "the server is not ready",
 		"False SecretAccessDenied": "the server is not ready; access that was granted just now is noticed within 30s, " +
-			"and the connection follows by itself",
+			"and the connection follows automatically",
 	} {
 		t.Run(says, func(t *testing.T) {
 			s := server("github", "agents", says, time.Minute, "", -1)
-			err := verdict(&s)
+			err := outcomeOfReconnect(&s)
 			if want == "" {
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				return
@@ -385,7 +381,7 @@ func TestTableOfServers(t *testing.T) {
 	approved := server("approved", "default", "True Ready", time.Hour, v1alpha1.SessionConnected, 2)
 	drifted.Status = metav1.ConditionFalse
 	approved.Status.Conditions = append(approved.Status.Conditions, drifted)
-	servers := []v1alpha1.MCPServer{
+	servers := &v1alpha1.MCPServerList{Items: []v1alpha1.MCPServer{
 		server("github", "default", "True Ready", 90*time.Second, v1alpha1.SessionConnected, 42),
 		server("a-server-with-a-long-name-of-40-letters-", "team-a", "False AuthenticationFailed", 3*time.Hour,
 			v1alpha1.SessionRetired, -1),
@@ -393,11 +389,11 @@ func TestTableOfServers(t *testing.T) {
 		server("empty", "default", "True Ready", time.Second, v1alpha1.SessionConnected, 0),
 		server("waiting", "default", "False SecretNotFound", time.Minute, "", -1),
 		disabled, changed, down, approved,
-	}
+	}}
 	var one, all bytes.Buffer
-	NewWithT(t).Expect(printServers(&one, servers, now, false)).To(Succeed())
+	NewWithT(t).Expect(printList(&one, servers, now, false)).To(Succeed())
 	golden(t, "get", one.String())
-	NewWithT(t).Expect(printServers(&all, servers, now, true)).To(Succeed())
+	NewWithT(t).Expect(printList(&all, servers, now, true)).To(Succeed())
 	golden(t, "get-all-namespaces", all.String())
 }
 

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/cli/reach"
 )
 
 // errNoKubeconfig is that there is no kubeconfig.
@@ -33,6 +32,14 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
+// cluster is how a command finds its cluster and namespace.
+type cluster interface {
+	// register adds the flags that choose them.
+	register(flags *pflag.FlagSet)
+	// connect returns a client and the namespace to look into.
+	connect() (client.WithWatch, string, error)
+}
+
 // clusterFlags choose cluster, user and namespace as kubectl's flags do.
 type clusterFlags struct {
 	path      string
@@ -40,8 +47,7 @@ type clusterFlags struct {
 	all       bool
 }
 
-// Register adds the flags.
-func (f *clusterFlags) Register(flags *pflag.FlagSet) {
+func (f *clusterFlags) register(flags *pflag.FlagSet) {
 	f.registerCluster(flags)
 	flags.StringVarP(&f.overrides.Context.Namespace, "namespace", "n", "", "namespace (default: the context's)")
 }
@@ -52,8 +58,7 @@ func (f *clusterFlags) registerCluster(flags *pflag.FlagSet) {
 	flags.StringVar(&f.overrides.CurrentContext, "context", "", "name of the kubeconfig context")
 }
 
-// Connect returns a client, and the namespace to look into.
-func (f *clusterFlags) Connect() (client.WithWatch, string, error) {
+func (f *clusterFlags) connect() (client.WithWatch, string, error) {
 	chosen, err := f.choose()
 	if err != nil {
 		return nil, "", err
@@ -62,14 +67,14 @@ func (f *clusterFlags) Connect() (client.WithWatch, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("cluster: %w", err)
 	}
-	return c, chosen.namespace, chosen.target.Explain(reach.Installed(c.RESTMapper()))
+	return c, chosen.namespace, chosen.target.explain(installed(c.RESTMapper()))
 }
 
 // choice is a cluster and a namespace of it.
 type choice struct {
 	config    *rest.Config
 	namespace string
-	target    reach.Target
+	target    target
 }
 
 // choose tells how to reach the cluster: as the kubeconfig says or, where there is none, as a pod does.
@@ -93,8 +98,10 @@ func (f *clusterFlags) choose() (*choice, error) {
 		return nil, unknownCluster(err, rules)
 	}
 	context := cmp.Or(f.overrides.CurrentContext, known.CurrentContext)
-	target := reach.Target{Host: config.Host, Context: context, Choice: len(known.Contexts) > 1}
-	return &choice{config: config, namespace: namespace, target: target}, nil
+	return &choice{
+		config: config, namespace: namespace,
+		target: target{host: config.Host, context: context, choice: len(known.Contexts) > 1},
+	}, nil
 }
 
 // checkContext refuses a context that the kubeconfig does not have, and none where there is a choice.

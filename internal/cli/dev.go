@@ -17,7 +17,6 @@ import (
 
 	"github.com/mooring-dev/mooring/config"
 	"github.com/mooring-dev/mooring/internal/cli/logging"
-	"github.com/mooring-dev/mooring/internal/cli/reach"
 	"github.com/mooring-dev/mooring/internal/cli/statedir"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
@@ -104,7 +103,7 @@ func (o *devOptions) run(ctx context.Context, progress *progress) (err error) {
 	progress.note("kubeconfig: %s", path)
 	progress.note("try:        export KUBECONFIG=%s; kubectl get mcpservers", path)
 	progress.note("stop:       Ctrl-C")
-	p := &process{Settings: &o.manager, config: manager, target: reach.Target{Host: manager.Host}, progress: progress}
+	p := &process{Settings: &o.manager, config: manager, target: target{host: manager.Host}, progress: progress}
 	return p.run(ctx)
 }
 

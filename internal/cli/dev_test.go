@@ -28,7 +28,6 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
-	"github.com/mooring-dev/mooring/internal/cli/reach"
 	"github.com/mooring-dev/mooring/internal/cli/statedir"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
@@ -244,8 +243,8 @@ func TestDevFromStartToEnd(t *testing.T) {
 	_, errOut, err = d.run(kubeconfig, "why", "none")
 	d.Expect(err).To(HaveOccurred())
 	d.Expect(errOut).To(Equal(
-		"error: no AgentSession or MCPServer \"none\" in namespace \"default\"; `mooring get sessions -A` and " +
-			"`mooring get servers -A` list all\n"))
+		"error: no MCPServer or AgentSession \"none\" in namespace \"default\"; list all with `mooring get servers -A` or " +
+			"`mooring get sessions -A`\n"))
 
 	d.end(syscall.SIGINT)
 	d.Expect(fake.OpenSessions()).To(BeZero(), "sessions are closed before it ends")
@@ -388,7 +387,7 @@ func TestRunThatCannotStartGivesItsClaimBack(t *testing.T) {
 	t.Cleanup(func() { _ = taken.Close() })
 	p := &process{
 		Settings: &Settings{MetricsAddress: "0", ProbeAddress: taken.Addr().String(), LeaderNamespace: "default"},
-		config:   admin, target: reach.Target{Host: admin.Host}, progress: newProgress(io.Discard), exclusive: true,
+		config:   admin, target: target{host: admin.Host}, progress: newProgress(io.Discard), exclusive: true,
 	}
 	g.Expect(p.run(t.Context())).To(MatchError(ContainSubstring("address already in use")))
 	c, err := client.New(admin, client.Options{Scheme: newScheme()})

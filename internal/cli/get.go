@@ -9,14 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/cli/explain"
-	"github.com/mooring-dev/mooring/internal/cli/span"
-	"github.com/mooring-dev/mooring/internal/cli/subject"
-	"github.com/mooring-dev/mooring/internal/cli/table"
-	"github.com/mooring-dev/mooring/internal/cli/words"
 )
 
 func newGet() *cobra.Command {
@@ -30,156 +27,127 @@ READY and REASON are what the condition Ready says; SINCE is when READY last tur
 Where a server is ready and tools of it are withheld, REASON is why, as the condition ToolsDrifted says; "why" tells
 more. TOOLS are those that are offered.`,
 		Example:   "  mooring get\n  mooring get servers -A\n  mooring get sessions -n agents",
-		Args:      words.Kinds,
+		Args:      kindArgs,
 		ValidArgs: []cobra.Completion{"servers", "sessions"},
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			c, namespace, err := flags.Connect()
+			c, namespace, err := flags.connect()
 			if err != nil {
 				return err
 			}
+			noteManager(cmd, c)
 			if flags.all {
 				namespace = ""
 			}
-			(&subject.Subject{WithWatch: c, Cmd: cmd}).Note(explain.LastKnown)
-			if len(arguments) == 1 && words.Kind(arguments[0]) == words.Session {
-				return getSessions(cmd, c, namespace)
+			of := serverKind
+			if len(arguments) == 1 {
+				of = kindOf(arguments[0])
 			}
-			return getServers(cmd, c, namespace)
+			return get(cmd, c, of, namespace)
 		},
 	}
-	flags.Register(cmd.Flags())
+	flags.register(cmd.Flags())
 	cmd.Flags().BoolVarP(&flags.all, "all-namespaces", "A", false, "those of all namespaces")
 	return cmd
 }
 
-// getServers lists the MCPServers of a namespace; an empty one is all.
-func getServers(cmd *cobra.Command, c client.Client, namespace string) error {
-	list := &v1alpha1.MCPServerList{}
+// get lists the objects of a kind in a namespace; an empty one is all.
+func get(cmd *cobra.Command, c client.Client, of *kind, namespace string) error {
+	list := of.newList()
 	if err := c.List(cmd.Context(), list, client.InNamespace(namespace)); err != nil {
-		return fmt.Errorf("mcpservers: %w", err)
+		return fmt.Errorf("%ss: %w", of.word, err)
 	}
-	if len(list.Items) == 0 {
-		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "no MCPServers %s\n", where(namespace))
-		return err
+	if meta.LenList(list) > 0 {
+		return printList(cmd.OutOrStdout(), list, time.Now(), namespace == "")
 	}
-	return printServers(cmd.OutOrStdout(), list.Items, time.Now(), namespace == "")
+	where := "in any namespace"
+	if namespace != "" {
+		where = fmt.Sprintf("in namespace %q; -A looks into all", namespace)
+	}
+	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "no %ss %s\n", of.name, where)
+	return err
 }
 
-// getSessions lists the AgentSessions of a namespace; an empty one is all.
-func getSessions(cmd *cobra.Command, c client.Client, namespace string) error {
-	list := &v1alpha1.AgentSessionList{}
-	if err := c.List(cmd.Context(), list, client.InNamespace(namespace)); err != nil {
-		return fmt.Errorf("agentsessions: %w", err)
+// printList prints one line for each object. SINCE is the age of what READY says.
+func printList(out io.Writer, list client.ObjectList, now time.Time, namespaced bool) error {
+	header := []string{"NAMESPACE", "NAME", "READY", "STATE", "TOOLS", "REASON", "SINCE"}
+	if _, ok := list.(*v1alpha1.AgentSessionList); ok {
+		header[3] = "SERVERS"
 	}
-	if len(list.Items) == 0 {
-		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "no AgentSessions %s\n", where(namespace))
-		return err
-	}
-	return printSessions(cmd.OutOrStdout(), list.Items, time.Now(), namespace == "")
-}
-
-func where(namespace string) string {
-	if namespace == "" {
-		return "in any namespace"
-	}
-	return fmt.Sprintf("in namespace %q; -A looks into all", namespace)
-}
-
-// printServers prints one line per server. SINCE is the age of what READY says. Of one that is ready, that tools are
-// withheld is what there is to say.
-func printServers(out io.Writer, servers []v1alpha1.MCPServer, now time.Time, namespaced bool) error {
-	header := []string{"NAME", "READY", "STATE", "TOOLS", "REASON", "SINCE"}
+	first := 1
 	if namespaced {
-		header = append([]string{"NAMESPACE"}, header...)
+		first = 0
 	}
-	rows := table.New(header...)
-	for i := range servers {
-		server := &servers[i]
-		ready, reason, since := readiness(server.Status.Conditions, now)
-		tone := toneOf(ready, reason)
-		if drifted := withholding(server); drifted != "" && reason == v1alpha1.ReasonReady {
-			reason, tone = drifted, table.Warn
+	rows := newTable(header[first:]...)
+	err := meta.EachListItem(list, func(object runtime.Object) error {
+		var cells []string
+		var tone tone
+		switch object := object.(type) {
+		case *v1alpha1.MCPServer:
+			cells, tone = serverRow(object, now)
+		case *v1alpha1.AgentSession:
+			cells, tone = sessionRow(object, now)
 		}
-		cells := []string{server.Name, ready, stateOf(server), toolsOf(server), reason, since}
-		if namespaced {
-			cells = append([]string{server.Namespace}, cells...)
-		}
-		rows.Row(tone, cells...)
+		rows.row(tone, cells[first:]...)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list: %w", err)
 	}
-	return rows.Write(out)
+	return rows.write(out)
 }
 
-// printSessions prints one line per agent session.
-func printSessions(out io.Writer, sessions []v1alpha1.AgentSession, now time.Time, namespaced bool) error {
-	header := []string{"NAME", "READY", "SERVERS", "TOOLS", "REASON", "SINCE"}
-	if namespaced {
-		header = append([]string{"NAMESPACE"}, header...)
+// serverRow is what there is to say of a server. Of one that is ready, that is that tools are withheld.
+func serverRow(server *v1alpha1.MCPServer, now time.Time) ([]string, tone) {
+	ready, reason, since := readiness(server.Status.Conditions, now)
+	tone := toneOf(ready, reason)
+	drifted := meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionToolsDrifted)
+	if drifted != nil && drifted.Status == metav1.ConditionTrue && reason == v1alpha1.ReasonReady {
+		reason, tone = drifted.Reason, warn
 	}
-	rows := table.New(header...)
-	for i := range sessions {
-		session := &sessions[i]
-		ready, reason, since := readiness(session.Status.Conditions, now)
-		tools := "-"
-		if catalog := session.Status.Catalog; catalog != nil && catalog.ToolCount != nil {
-			tools = fmt.Sprint(*catalog.ToolCount)
-		}
-		cells := []string{session.Name, ready, cmp.Or(session.Status.Summary, "-"), tools, reason, since}
-		if namespaced {
-			cells = append([]string{session.Namespace}, cells...)
-		}
-		rows.Row(toneOf(ready, reason), cells...)
+	state, tools := "-", "-"
+	switch {
+	case server.Status.Session != nil && server.Status.Session.State != "":
+		state = server.Status.Session.State
+	case server.Spec.Disabled: // a server without a session is disabled or was not accepted
+		state = "Disabled"
 	}
-	return rows.Write(out)
+	if catalog := server.Status.Catalog; catalog != nil && catalog.ToolCount != nil {
+		tools = fmt.Sprint(*catalog.ToolCount)
+	}
+	return []string{server.Namespace, server.Name, ready, state, tools, reason, since}, tone
+}
+
+func sessionRow(session *v1alpha1.AgentSession, now time.Time) ([]string, tone) {
+	ready, reason, since := readiness(session.Status.Conditions, now)
+	tools := "-"
+	if catalog := session.Status.Catalog; catalog != nil && catalog.ToolCount != nil {
+		tools = fmt.Sprint(*catalog.ToolCount)
+	}
+	servers := cmp.Or(session.Status.Summary, "-")
+	return []string{session.Namespace, session.Name, ready, servers, tools, reason, since}, toneOf(ready, reason)
 }
 
 // toneOf colours what is well green, what is not red, and what is off on purpose not at all.
-func toneOf(ready, reason string) table.Tone {
+func toneOf(ready, reason string) tone {
 	switch {
 	case reason == v1alpha1.ReasonDisabled:
-		return table.Dim
+		return dim
 	case ready == "True":
-		return table.Good
+		return good
 	case ready == "False":
-		return table.Bad
+		return bad
 	default:
-		return table.Plain
+		return plain
 	}
 }
 
-// readiness tells what Ready says, why and since when. Before the first status there is nothing to tell.
+// readiness tells what Ready says, why and since when. Before the first status there is nothing to tell. A moment that
+// has yet to come by this machine's clock is taken for now.
 func readiness(conditions []metav1.Condition, now time.Time) (ready, reason, since string) {
 	condition := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	if condition == nil {
 		return "Unknown", "-", "-"
 	}
-	return string(condition.Status), condition.Reason,
-		span.Text(now.Sub(condition.LastTransitionTime.Time))
-}
-
-// withholding is why tools of a server are withheld; empty while none are.
-func withholding(server *v1alpha1.MCPServer) string {
-	condition := meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionToolsDrifted)
-	if condition == nil || condition.Status != metav1.ConditionTrue {
-		return ""
-	}
-	return condition.Reason
-}
-
-// stateOf is the session's state; a server without a session is disabled or was not accepted.
-func stateOf(server *v1alpha1.MCPServer) string {
-	switch {
-	case server.Status.Session != nil && server.Status.Session.State != "":
-		return server.Status.Session.State
-	case server.Spec.Disabled:
-		return "Disabled"
-	default:
-		return "-"
-	}
-}
-
-func toolsOf(server *v1alpha1.MCPServer) string {
-	if server.Status.Catalog == nil || server.Status.Catalog.ToolCount == nil {
-		return "-"
-	}
-	return fmt.Sprint(*server.Status.Catalog.ToolCount)
+	age := max(0, now.Sub(condition.LastTransitionTime.Time))
+	return string(condition.Status), condition.Reason, duration.HumanDuration(age)
 }

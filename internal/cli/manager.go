@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -23,8 +24,6 @@ import (
 	"github.com/mooring-dev/mooring/controllers"
 	"github.com/mooring-dev/mooring/internal/cli/logging"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
-	"github.com/mooring-dev/mooring/internal/cli/reach"
-	"github.com/mooring-dev/mooring/internal/cli/span"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
@@ -91,7 +90,7 @@ func newManager() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("kubeconfig: %w; set KUBECONFIG, or try `%s dev`, which needs none", err, usage.Program(cmd))
 			}
-			target := reach.Target{Host: config.Host}
+			target := target{host: config.Host}
 			return (&process{Settings: o, config: config, target: target, progress: newProgress(cmd.ErrOrStderr())}).
 				run(cmd.Context())
 		},
@@ -150,7 +149,7 @@ func (*Settings) set(flags *pflag.FlagSet, name, value string) {
 type process struct {
 	*Settings
 	config   *rest.Config
-	target   reach.Target
+	target   target
 	progress *progress
 	// exclusive has it wait until no other manager runs.
 	exclusive bool
@@ -159,8 +158,8 @@ type process struct {
 // run runs the controllers until ctx ends and every session is closed.
 func (p *process) run(ctx context.Context) error {
 	ctrl.SetLogger(logging.New(os.Stderr, p.Verbosity))
-	if err := reach.AwaitInstalled(ctx, p.config, p.progress.note); err != nil {
-		return p.target.Explain(err)
+	if err := awaitInstalled(ctx, p.config, p.progress.note); err != nil {
+		return p.target.explain(err)
 	}
 	var keeper *presence.Keeper
 	if !p.LeaderElect {
@@ -199,7 +198,7 @@ func (p *process) keeper(ctx context.Context) (*presence.Keeper, error) {
 	return keeper, keeper.Claim(ctx, func(other presence.Holder) {
 		p.progress.note("another manager is active (on %s, heard of %s ago; Lease %s in namespace %s); "+
 			"waiting until it ends, --alongside does not",
-			other.Host, span.Text(time.Since(other.Heard)), other.Lease, other.Namespace)
+			other.Host, duration.HumanDuration(time.Since(other.Heard)), other.Lease, other.Namespace)
 	})
 }
 
@@ -223,7 +222,7 @@ func NewManager(ctx context.Context, config *rest.Config, o *Settings) (ctrl.Man
 	if err != nil {
 		return nil, fmt.Errorf("manager: %w", err)
 	}
-	if err := reach.Installed(manager.GetRESTMapper()); err != nil {
+	if err := installed(manager.GetRESTMapper()); err != nil {
 		return nil, err
 	}
 	if err := addProbes(manager); err != nil {

@@ -3,8 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
-
-	"github.com/mooring-dev/mooring/internal/cli/await"
+	"time"
 )
 
 // progress tells a person on standard error what is being waited for.
@@ -13,8 +12,10 @@ type progress struct{ out io.Writer }
 func newProgress(out io.Writer) *progress { return &progress{out: out} }
 
 // step says that something begins; the returned function says that it ended, and how long it took.
-func (p *progress) step(format string, arguments ...any) func() {
-	return await.Step(p.out, fmt.Sprintf(format, arguments...))
+func (p *progress) step(format string, arguments ...any) (done func()) {
+	text, began := fmt.Sprintf(format, arguments...), time.Now()
+	p.note("%s ...", text)
+	return func() { p.note("%s: done in %s", text, time.Since(began).Round(100*time.Millisecond)) }
 }
 
 // note prints one line.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mooring-dev/mooring/internal/cli/agents"
 	"github.com/mooring-dev/mooring/internal/cli/importing"
 	"github.com/mooring-dev/mooring/internal/cli/statedir"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
@@ -55,9 +54,9 @@ func newRoot(program string) *cobra.Command {
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(usage.Help())
-	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(), newReconnect(), newVersion(),
-		statedir.NewTether(), agents.Tools(&clusterFlags{}), agents.Diff(&clusterFlags{}),
-		agents.Reload(&clusterFlags{}), importing.New())
+	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(&clusterFlags{}),
+		newReconnect(&clusterFlags{}), newTools(&clusterFlags{}), newDiff(&clusterFlags{}), newReload(&clusterFlags{}),
+		importing.New(), newVersion(), statedir.NewTether())
 	return root
 }
 

@@ -1,17 +1,12 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
-	"github.com/mooring-dev/mooring/internal/cli/explain"
-	"github.com/mooring-dev/mooring/internal/cli/subject"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
-func newWhy() *cobra.Command {
-	flags := &clusterFlags{}
+func newWhy(in cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why SERVER|SESSION",
 		Short: "Explain a server or an agent session: what state, since when, why, what is next, what you can do",
@@ -20,33 +15,17 @@ what you can do. Where both have the name, the server is explained; "server/NAME
 		Example: "  mooring why github -n agents\n  mooring why session/coder -n agents",
 		Args:    usage.Args("SERVER|SESSION"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			at, err := subject.Find(cmd, flags, arguments[0], subject.Server, subject.Session)
+			at, err := lookUp(cmd, in, arguments[0], serverKind, sessionKind)
 			if err != nil {
 				return err
 			}
-			return why(at)
+			object, err := at.find()
+			if err != nil {
+				return err
+			}
+			return at.explain(cmd.Context(), object)
 		},
 	}
-	flags.Register(cmd.Flags())
+	in.register(cmd.Flags())
 	return cmd
-}
-
-func why(at *subject.Subject) error {
-	server, err := at.Server()
-	if err != nil {
-		return err
-	}
-	if server != nil {
-		_, err := fmt.Fprint(at.Cmd.OutOrStdout(), explain.Server(server, at.View(at.Cmd.Context())))
-		return err
-	}
-	session, err := at.Session()
-	if err != nil {
-		return err
-	}
-	if session == nil {
-		return at.None()
-	}
-	_, err = fmt.Fprint(at.Cmd.OutOrStdout(), explain.Agent(session, at.View(at.Cmd.Context())))
-	return err
 }

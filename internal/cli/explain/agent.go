@@ -11,7 +11,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
-	"github.com/mooring-dev/mooring/internal/cli/span"
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // mostServers is how many servers that cannot be used are told of.
@@ -73,7 +73,7 @@ func (p *page) nextOf(session *v1alpha1.AgentSession, ready *metav1.Condition) s
 		return untilMended
 	case ready.Reason == v1alpha1.ReasonAwaitingServers:
 		return fmt.Sprintf("the catalog is published once each server has answered, after %s at most",
-			span.Text(gate.HoldLimit))
+			duration.HumanDuration(gate.HoldLimit))
 	case ready.Reason == v1alpha1.ReasonPublishFailed:
 		return rewriting(ready)
 	case ready.Reason == v1alpha1.ReasonDiscoveryFailed:

@@ -88,19 +88,19 @@ func TestNote(t *testing.T) {
 	g := NewWithT(t)
 	for _, state := range []presence.State{presence.Unknown, presence.Running} {
 		view := explain.View{Now: now, Manager: presence.Report{State: state}}
-		g.Expect(view.Note(explain.LastKnown)).To(BeEmpty())
-		g.Expect(view.Unheeded()).To(Succeed())
+		g.Expect(view.Note()).To(BeEmpty())
+		g.Expect(view.NoManager()).To(Succeed())
 	}
 	stopped := explain.View{Now: now, Manager: presence.Report{State: presence.Stopped, Since: now.Add(-time.Minute)}}
-	g.Expect(stopped.Note(explain.LastKnown)).To(Equal(
-		"No manager has been running since 2026-05-04 11:59:00 UTC (1m ago): what follows is what was last known."))
-	const stands = "; the request stands, and is acted on once one runs: `kubectl mooring run` runs one here, and " +
+	g.Expect(stopped.Note()).To(Equal(
+		"No manager has been running since 2026-05-04 11:59:00 UTC (60s ago): what follows is what was last known."))
+	const stands = "; the request remains, and is acted on once one runs: `kubectl mooring run` runs one here, and " +
 		"`kubectl get pods -A -l app.kubernetes.io/name=mooring` lists those that are installed"
 	stopped.Program = "kubectl mooring"
-	g.Expect(stopped.Unheeded()).To(
-		MatchError("no manager has been running since 2026-05-04 11:59:00 UTC (1m ago)" + stands))
+	g.Expect(stopped.NoManager()).To(
+		MatchError("no manager has been running since 2026-05-04 11:59:00 UTC (60s ago)" + stands))
 	absent := explain.View{Now: now, Program: "kubectl mooring", Manager: presence.Report{State: presence.Absent}}
-	g.Expect(absent.Note(explain.LastKnown)).To(Equal(
+	g.Expect(absent.Note()).To(Equal(
 		"No manager is running (none holds a Lease in this cluster): what follows is what was last known."))
-	g.Expect(absent.Unheeded()).To(MatchError("no manager is running (none holds a Lease in this cluster)" + stands))
+	g.Expect(absent.NoManager()).To(MatchError("no manager is running (none holds a Lease in this cluster)" + stands))
 }

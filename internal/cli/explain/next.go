@@ -8,17 +8,17 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/backoff"
-	"github.com/mooring-dev/mooring/internal/cli/span"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/internal/session/breaker"
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // What happens by itself to servers and to agent sessions alike.
 var (
 	onceMended   = "it goes on by itself as soon as the cause is mended"
 	untilMended  = "nothing, until the cause is mended"
-	writtenAgain = "the catalog is written again every " + span.Text(configmap.RetryInterval)
+	writtenAgain = "the catalog is written again every " + duration.HumanDuration(configmap.RetryInterval)
 )
 
 // emptyBelieved is how long a first list without tools is doubted.
@@ -51,7 +51,7 @@ func (e *explanation) next(ready *metav1.Condition) string {
 		return e.attempt(session)
 	case session.State == v1alpha1.SessionConnecting:
 		longest := e.server.Spec.ConnectTimeout() + e.server.Spec.ListTimeout()
-		return fmt.Sprintf("the attempt ends within %s", span.Text(longest))
+		return fmt.Sprintf("the attempt ends within %s", duration.HumanDuration(longest))
 	default:
 		return e.listing(ready)
 	}
@@ -64,7 +64,7 @@ func (e *explanation) acceptance(ready *metav1.Condition) string {
 		return untilMended
 	case ready.Reason == v1alpha1.ReasonSecretAccessDenied:
 		return fmt.Sprintf("access is asked for again every %s, also after a reconnect; it goes on by itself once granted",
-			span.Text(refs.DefaultRecheck))
+			duration.HumanDuration(refs.DefaultRecheck))
 	default:
 		return "it goes on by itself as soon as what is missing is there"
 	}
@@ -81,15 +81,15 @@ func (e *explanation) listing(ready *metav1.Condition) string {
 	}
 	switch published.Reason {
 	case v1alpha1.ReasonAwaitingConnection:
-		return fmt.Sprintf("its tools are listed, within %s", span.Text(e.server.Spec.ListTimeout()))
+		return fmt.Sprintf("its tools are listed, within %s", duration.HumanDuration(e.server.Spec.ListTimeout()))
 	case v1alpha1.ReasonListToolsFailed, v1alpha1.ReasonListToolsTimeout:
 		return "its tools are listed again within seconds, and less and less often if that fails, too"
 	case v1alpha1.ReasonEmptyCatalog:
 		return fmt.Sprintf("its tools are listed again several times; after %s without any, that is believed",
-			span.Text(emptyBelieved()))
+			duration.HumanDuration(emptyBelieved()))
 	case v1alpha1.ReasonCatalogTooLarge:
 		return "its tools are listed again from time to time, at least every " +
-			span.Text(e.server.Spec.RefreshInterval())
+			duration.HumanDuration(e.server.Spec.RefreshInterval())
 	case v1alpha1.ReasonPublishFailed:
 		return writtenAgain
 	default:
@@ -117,5 +117,5 @@ func (e *explanation) probe(session *v1alpha1.SessionStatus) string {
 	if session.Retirement == v1alpha1.RetirementRefused {
 		interval = max(interval, breaker.RefusedProbe)
 	}
-	return fmt.Sprintf("one probe about every %s; an answer brings it back", span.Text(interval))
+	return fmt.Sprintf("one probe about every %s; an answer brings it back", duration.HumanDuration(interval))
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
-	"github.com/mooring-dev/mooring/internal/cli/span"
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // View is from where an object is looked at.
@@ -21,24 +21,21 @@ type View struct {
 	Manager presence.Report
 }
 
-// LastKnown is what it means to a reader of status that no manager runs.
-const LastKnown = "what follows is what was last known"
-
-// Note says that no manager runs, and what that means; it is empty unless that is known.
-func (v View) Note(means string) string {
+// Note says that no manager runs, so that status is only what was last known; it is empty unless that is known.
+func (v View) Note() string {
 	if absence := v.absence(); absence != "" {
-		return fmt.Sprintf("No %s: %s.", absence, means)
+		return fmt.Sprintf("No %s: what follows is what was last known.", absence)
 	}
 	return ""
 }
 
-// Unheeded is the error of a request that nobody acts on, because no manager runs; nil unless that is known.
-func (v View) Unheeded() error {
+// NoManager is the error of a request that nobody acts on, because no manager runs; nil unless that is known.
+func (v View) NoManager() error {
 	absence := v.absence()
 	if absence == "" {
 		return nil
 	}
-	return fmt.Errorf("no %s; the request stands, and is acted on once one runs: `%s run` runs one here, and `%s` lists "+
+	return fmt.Errorf("no %s; the request remains, and is acted on once one runs: `%s run` runs one here, and `%s` lists "+
 		"those that are installed", absence, v.Program, listManagers)
 }
 
@@ -57,9 +54,9 @@ func (v View) absence() string {
 // moment tells a time and how far it is away.
 func (v View) moment(at time.Time) string {
 	if distance := v.Now.Sub(at); distance >= 0 {
-		return fmt.Sprintf("%s (%s ago)", stamp(at), span.Text(distance))
+		return fmt.Sprintf("%s (%s ago)", stamp(at), duration.HumanDuration(distance))
 	}
-	return fmt.Sprintf("%s (in %s)", stamp(at), span.Text(at.Sub(v.Now)))
+	return fmt.Sprintf("%s (in %s)", stamp(at), duration.HumanDuration(at.Sub(v.Now)))
 }
 
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }
@@ -84,7 +81,7 @@ func (p *page) say(label, text string) {
 // String puts the labels in one column and the texts in another.
 func (p *page) String() string {
 	var out strings.Builder
-	if note := p.Note(LastKnown); note != "" {
+	if note := p.Note(); note != "" {
 		out.WriteString(note + "\n")
 	}
 	out.WriteString(p.head + "\n")

@@ -55,7 +55,7 @@ func Args(names ...string) cobra.PositionalArgs {
 		if missing := len(names) - len(arguments); missing > 0 {
 			return fmt.Errorf("missing argument: %s", strings.Join(names[len(arguments):], " "))
 		}
-		return unexpected(arguments[len(names):])
+		return Unexpected(arguments[len(names):])
 	}
 }
 
@@ -65,11 +65,11 @@ func Choice(words ...string) cobra.PositionalArgs {
 		if len(arguments) > 0 && !slices.Contains(words, arguments[0]) {
 			return fmt.Errorf("argument %q is not one of %s", arguments[0], strings.Join(words, ", "))
 		}
-		return unexpected(arguments[min(1, len(arguments)):])
+		return Unexpected(arguments[min(1, len(arguments)):])
 	}
 }
 
-func unexpected(arguments []string) error {
+func Unexpected(arguments []string) error {
 	if len(arguments) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package words
+package cli
 
 import (
 	"testing"
@@ -7,25 +7,25 @@ import (
 )
 
 func TestKind(t *testing.T) {
-	for word, want := range map[string]string{
-		"server": Server, "servers": Server, "mcpserver": Server, "mcpservers": Server, "mcps": Server, "MCPServer": Server,
-		"mcpserver.mooring.dev": Server, "mcpservers.mooring.dev": Server,
-		"session": Session, "sessions": Session, "agentsession": Session, "agentsessions": Session, "asess": Session,
-		"AgentSession": Session, "agentsession.mooring.dev": Session,
-		"": "", "pods": "", "mcpserver.example.com": "",
+	for word, want := range map[string]*kind{
+		"server": serverKind, "servers": serverKind, "mcpserver": serverKind, "mcpservers": serverKind, "mcps": serverKind, "MCPServer": serverKind,
+		"mcpserver.mooring.dev": serverKind, "mcpservers.mooring.dev": serverKind,
+		"session": sessionKind, "sessions": sessionKind, "agentsession": sessionKind, "agentsessions": sessionKind, "asess": sessionKind,
+		"AgentSession": sessionKind, "agentsession.mooring.dev": sessionKind,
+		"": nil, "pods": nil, "mcpserver.example.com": nil,
 	} {
-		NewWithT(t).Expect(Kind(word)).To(Equal(want), word)
+		NewWithT(t).Expect(kindOf(word)).To(BeIdenticalTo(want), word)
 	}
 }
 
 func TestKinds(t *testing.T) {
 	g := NewWithT(t)
 	for _, arguments := range [][]string{nil, {"servers"}, {"mcps"}, {"AgentSessions"}} {
-		g.Expect(Kinds(nil, arguments)).To(Succeed())
+		g.Expect(kindArgs(nil, arguments)).To(Succeed())
 	}
-	g.Expect(Kinds(nil, []string{"pods"})).To(MatchError(`argument "pods" is not one of servers, sessions`))
+	g.Expect(kindArgs(nil, []string{"pods"})).To(MatchError(`argument "pods" is not one of servers, sessions`))
 	arguments := []string{"mcps", "b"}
-	g.Expect(Kinds(nil, arguments)).To(MatchError("unexpected argument: b"))
+	g.Expect(kindArgs(nil, arguments)).To(MatchError("unexpected argument: b"))
 	g.Expect(arguments).To(Equal([]string{"mcps", "b"}), "they are the caller's")
 }
 
@@ -48,9 +48,9 @@ func TestNearest(t *testing.T) {
 		"":         "",
 		"warmhole": "",
 	} {
-		NewWithT(t).Expect(Nearest(name, names)).To(Equal(want), name)
+		NewWithT(t).Expect(nearest(name, names)).To(Equal(want), name)
 	}
-	NewWithT(t).Expect(Nearest("docs", nil)).To(BeEmpty())
+	NewWithT(t).Expect(nearest("docs", nil)).To(BeEmpty())
 }
 
 // The distance is the same both ways, and none only of a name to itself.

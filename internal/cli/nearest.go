@@ -1,12 +1,15 @@
-package words
+package cli
 
 import "strings"
 
-// Nearest is the one of names that was most likely meant by a name that is none of them; empty when none is near. A
-// name is near when a letter or two is wrong, missing, too much or in the place of its neighbour, less in a short name,
+// shortest is how many letters of a name's beginning tell it.
+const shortest = 3
+
+// nearest is the one of names that was most likely meant by a name that is none of them; empty when none is near. A
+// name is near when a letter or two is wrong, missing, too much or exchanged with its neighbour, less in a short name,
 // or when what was typed is its beginning. Of several that are as near, it is the first.
-func Nearest(name string, names []string) string {
-	best, least := "", allowed(name)+1
+func nearest(name string, names []string) string {
+	best, least := "", min(2, len(name)/shortest)+1
 	for _, candidate := range names {
 		away := distance(name, candidate)
 		if away > 1 && len(name) >= shortest && strings.HasPrefix(candidate, name) {
@@ -17,21 +20,6 @@ func Nearest(name string, names []string) string {
 		}
 	}
 	return best
-}
-
-// shortest is how many letters of a name's beginning tell it.
-const shortest = 3
-
-// allowed is how many changes a name may be away.
-func allowed(name string) int {
-	switch {
-	case len(name) < shortest:
-		return 0
-	case len(name) < 2*shortest:
-		return 1
-	default:
-		return 2
-	}
 }
 
 // distance is how many letters must be changed, added, taken away or exchanged with their neighbours to make b of a,

@@ -1,4 +1,4 @@
-package agents
+package cli
 
 import (
 	"bytes"
@@ -11,62 +11,57 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/cli/explain"
-	"github.com/mooring-dev/mooring/internal/cli/subject"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
-// Diff returns the command "diff".
-func Diff(cluster subject.Cluster) *cobra.Command {
+func newDiff(in cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff SERVER",
 		Short: "Show what of a pinned server's tools is not as it was approved, tool by tool",
 		Args:  usage.Args("SERVER"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			at, err := find(cmd, cluster, arguments[0], subject.Server)
+			at, err := lookUp(cmd, in, arguments[0], serverKind)
 			if err != nil {
 				return err
 			}
-			at.Note(explain.LastKnown)
+			noteManager(cmd, at)
 			return at.diff(cmd.OutOrStdout())
 		},
 	}
-	cluster.Register(cmd.Flags())
+	in.register(cmd.Flags())
 	return cmd
 }
 
-func (p place) diff(out io.Writer) error {
-	server, err := p.Server()
+func (l *lookup) diff(out io.Writer) error {
+	object, err := l.find()
 	if err != nil {
 		return err
 	}
-	if server == nil {
-		return p.None()
-	}
+	server := object.(*v1alpha1.MCPServer) //nolint:forcetypeassert // the kind that is looked for
 	if server.Spec.PinPolicy() == v1alpha1.PinNone {
-		return fmt.Errorf("MCPServer %q is not pinned, so no tools of it were approved; spec.tools.pin pins it", p.Name)
+		return fmt.Errorf("MCPServer %q is not pinned, so no tools of it were approved; spec.tools.pin pins it", l.Name)
 	}
-	all, err := p.listing(server)
+	all, err := l.listing(server)
 	if err != nil {
 		return err
 	}
 	var text bytes.Buffer
-	switch all.verdict.Withheld {
+	switch all.approval.Withheld {
 	case catalog.AwaitingApproval:
-		fmt.Fprintf(&text, "%s: what is listed was not approved, and nothing was before; each tool is new\n\n", p.Name)
+		fmt.Fprintf(&text, "%s: what is listed was not approved, and nothing was before; each tool is new\n\n", l.Name)
 		printDrift(&text, catalog.Baseline{}.Drift(all.Catalog))
 	case catalog.BaselineLost:
 		fmt.Fprintf(&text, "%s: the record of what was approved is missing or was altered, so that each tool "+
-			"is shown as new\n\n", p.Name)
+			"is shown as new\n\n", l.Name)
 		printDrift(&text, catalog.Baseline{}.Drift(all.Catalog))
 	case catalog.ToolsChanged:
-		printDrift(&text, all.verdict.Drifted)
+		printDrift(&text, all.approval.Drifted)
 	default:
-		fmt.Fprintf(&text, "%s: every tool is as it was approved\n", p.Name)
+		fmt.Fprintf(&text, "%s: every tool is as it was approved\n", l.Name)
 	}
 	text.WriteString(ineffective(server, all))
-	if all.verdict.Withheld != "" {
-		text.WriteString(p.approval(all.Digest))
+	if all.approval.Withheld != "" {
+		text.WriteString(l.approval(all.Digest))
 	}
 	_, err = text.WriteTo(out)
 	return err
@@ -86,9 +81,9 @@ func ineffective(server *v1alpha1.MCPServer, all *listed) string {
 	switch {
 	case digest == "" || digest == all.Digest:
 		return ""
-	case all.verdict.Baseline == nil:
+	case all.approval.Baseline == nil:
 		return fmt.Sprintf("spec.tools.approvedDigest approves nothing: %s is not what is listed now.\n", digest)
-	case digest == all.verdict.Baseline.Digest():
+	case digest == all.approval.Baseline.Digest():
 		return ""
 	default:
 		return fmt.Sprintf("spec.tools.approvedDigest approves nothing: %s is neither what is listed now nor what was "+
@@ -97,10 +92,10 @@ func ineffective(server *v1alpha1.MCPServer, all *listed) string {
 }
 
 // approval is the command that approves what is listed now.
-func (p place) approval(digest catalog.Digest) string {
+func (l *lookup) approval(digest catalog.Digest) string {
 	return fmt.Sprintf("To approve what is listed now:\n"+
 		"kubectl patch mcpserver %s -n %s --type merge -p '{\"spec\":{\"tools\":{\"approvedDigest\":\"%s\"}}}'\n",
-		p.Name, p.Namespace, digest)
+		l.Name, l.Namespace, digest)
 }
 
 // indented lays a definition out in lines, so that a diff shows the one that changed.

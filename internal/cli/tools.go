@@ -1,4 +1,4 @@
-package agents
+package cli
 
 import (
 	"encoding/json"
@@ -14,17 +14,13 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/catalog/render"
-	"github.com/mooring-dev/mooring/internal/cli/explain"
-	"github.com/mooring-dev/mooring/internal/cli/subject"
-	"github.com/mooring-dev/mooring/internal/cli/table"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // forms are the values of --output.
 var forms = []string{"table", "json", "openai", "anthropic", "markdown"}
 
-// Tools returns the command "tools".
-func Tools(cluster subject.Cluster) *cobra.Command {
+func newTools(in cluster) *cobra.Command {
 	form := "table"
 	cmd := &cobra.Command{
 		Use:   "tools SESSION|SERVER",
@@ -38,11 +34,11 @@ Where both have the name, the agent session is shown; "server/NAME" and "session
 			if !slices.Contains(forms, form) {
 				return usage.Errorf(cmd, "no output form %q; use one of %s", form, strings.Join(forms, ", "))
 			}
-			at, err := find(cmd, cluster, arguments[0], subject.Session, subject.Server)
+			at, err := lookUp(cmd, in, arguments[0], sessionKind, serverKind)
 			if err != nil {
 				return err
 			}
-			at.Note(explain.LastKnown)
+			noteManager(cmd, at)
 			offered, err := at.offered()
 			if err != nil {
 				return err
@@ -53,7 +49,7 @@ Where both have the name, the agent session is shown; "server/NAME" and "session
 			return offered.print(cmd.OutOrStdout(), form)
 		},
 	}
-	cluster.Register(cmd.Flags())
+	in.register(cmd.Flags())
 	cmd.Flags().StringVarP(&form, "output", "o", form, "one of "+strings.Join(forms, ", "))
 	return cmd
 }
@@ -70,30 +66,22 @@ type shown struct {
 }
 
 // offered reads the catalog of the session or server.
-func (p place) offered() (*shown, error) {
-	session, err := p.Session()
+func (l *lookup) offered() (*shown, error) {
+	object, err := l.find()
 	if err != nil {
 		return nil, err
 	}
-	if session != nil {
-		return p.sessionCatalog(session)
+	if session, ok := object.(*v1alpha1.AgentSession); ok {
+		return l.sessionCatalog(session)
 	}
-	server, err := p.Server()
-	if err != nil {
-		return nil, err
-	}
-	if server != nil {
-		return p.serverCatalog(server)
-	}
-	return nil, p.None()
+	return l.serverCatalog(object.(*v1alpha1.MCPServer)) //nolint:forcetypeassert // there are two kinds
 }
 
-func (p place) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) {
+func (l *lookup) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) {
 	if session.Status.Catalog == nil || session.Status.Catalog.ConfigMap == "" {
-		return nil, fmt.Errorf("AgentSession %q has no catalog yet%s; `%s why session/%s -n %s` tells more",
-			p.Name, reason(session.Status.Conditions), p.Program(), p.Name, p.Namespace)
+		return nil, l.unlisted(sessionKind, session.Status.Conditions)
 	}
-	object, err := p.configMap(session.Status.Catalog.ConfigMap)
+	object, err := l.configMap(session.Status.Catalog.ConfigMap)
 	if err != nil {
 		return nil, err
 	}
@@ -116,12 +104,12 @@ func (p place) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) {
 	return out, nil
 }
 
-func (p place) serverCatalog(server *v1alpha1.MCPServer) (*shown, error) {
-	all, err := p.listing(server)
+func (l *lookup) serverCatalog(server *v1alpha1.MCPServer) (*shown, error) {
+	all, err := l.listing(server)
 	if err != nil {
 		return nil, err
 	}
-	out := &shown{tools: []json.RawMessage{}, header: []string{"TOOL", "DESCRIPTION"}, note: p.note(all)}
+	out := &shown{tools: []json.RawMessage{}, header: []string{"TOOL", "DESCRIPTION"}, note: l.note(all)}
 	if out.note != "" {
 		out.header = []string{"TOOL", "NOT OFFERED", "DESCRIPTION"}
 	}
@@ -140,19 +128,15 @@ func (p place) serverCatalog(server *v1alpha1.MCPServer) (*shown, error) {
 	return out, err
 }
 
-// unlisted says that a server has no catalog, and what it says of itself.
-func (p place) unlisted(server *v1alpha1.MCPServer) error {
-	return fmt.Errorf("MCPServer %q has no catalog yet%s; `%s why %s -n %s` tells more",
-		p.Name, reason(server.Status.Conditions), p.Program(), p.Name, p.Namespace)
-}
-
-// reason is what Ready says, in parentheses, until it is True.
-func reason(conditions []metav1.Condition) string {
-	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.Status == metav1.ConditionTrue {
-		return ""
+// unlisted is the error that an object has no catalog, with what its condition Ready says of it.
+func (l *lookup) unlisted(of *kind, conditions []metav1.Condition) error {
+	reason := ""
+	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil &&
+		ready.Status != metav1.ConditionTrue {
+		reason = fmt.Sprintf(" (%s: %s)", ready.Reason, ready.Message)
 	}
-	return fmt.Sprintf(" (%s: %s)", ready.Reason, ready.Message)
+	return fmt.Errorf("%s %q has no catalog yet%s; `%s why %s/%s -n %s` tells more",
+		of.name, l.Name, reason, l.program(), of.word, l.Name, l.Namespace)
 }
 
 // describe is the first line of a tool's description, shortened.
@@ -176,7 +160,7 @@ func (s *shown) print(out io.Writer, form string) error {
 	var text string
 	switch form {
 	case "table":
-		return s.table(out)
+		return s.printTable(out)
 	case "json":
 		text = string(s.document)
 	case "markdown":
@@ -197,13 +181,13 @@ func (s *shown) print(out io.Writer, form string) error {
 	return err
 }
 
-// table prints the tools, and below them what is not offered and the servers that have none to offer.
-func (s *shown) table(out io.Writer) error {
-	rows := table.New(s.header...)
+// printTable prints the tools, and below them what is not offered and the servers that have none to offer.
+func (s *shown) printTable(out io.Writer) error {
+	rows := newTable(s.header...)
 	for _, row := range s.rows {
-		rows.Row(table.Plain, row...)
+		rows.row(plain, row...)
 	}
-	if err := rows.Write(out); err != nil {
+	if err := rows.write(out); err != nil {
 		return err
 	}
 	if s.note != "" {
@@ -217,9 +201,9 @@ func (s *shown) table(out io.Writer) error {
 	if _, err := fmt.Fprintln(out, "\nWithout tools:"); err != nil {
 		return err
 	}
-	missing := table.New("SERVER", "REASON WHEN PUBLISHED")
+	missing := newTable("SERVER", "REASON WHEN PUBLISHED")
 	for _, row := range s.errors {
-		missing.Row(table.Bad, row...)
+		missing.row(bad, row...)
 	}
-	return missing.Write(out)
+	return missing.write(out)
 }
