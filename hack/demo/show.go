@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // sampleTools is how many tools the repository's own sample server has.
@@ -38,7 +40,7 @@ func (s *stage) show(ctx context.Context, servers []server) error {
 		{"get", "mcpserver", "refusing", "-o",
 			`jsonpath={range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}`},
 	} {
-		fmt.Println("\n$ kubectl " + quoted(look))
+		fmt.Println("\n$ kubectl " + shellLine(look))
 		out, err := s.kubectl(ctx, "", look...)
 		if err != nil {
 			return err
@@ -68,14 +70,11 @@ func (s *stage) showCatalog(ctx context.Context, name string) error {
 	return nil
 }
 
-// quoted is a command line as a person would type it.
-func quoted(arguments []string) string {
+// shellLine is a command line as a person would type it.
+func shellLine(arguments []string) string {
 	out := make([]string, 0, len(arguments))
 	for _, argument := range arguments {
-		if strings.ContainsAny(argument, `{}"* `) {
-			argument = "'" + argument + "'"
-		}
-		out = append(out, argument)
+		out = append(out, text.ShellWord(argument))
 	}
 	return strings.Join(out, " ")
 }

@@ -332,13 +332,12 @@ func TestReloadOfWhatIsNotReady(t *testing.T) {
 	g.Expect(err).To(MatchError("the agent session is not ready"))
 	g.Expect(errOut).To(ContainSubstring("reloading coder: done in "))
 	since := status.Conditions[0].LastTransitionTime.UTC().Format(time.DateTime)
-	g.Expect(out).To(Equal(`AgentSession coder in namespace agents is not ready; it is being worked on (PublishFailed).
-  Because   ConfigMap was refused
+	g.Expect(out).To(Equal(`AgentSession coder in namespace agents is not ready yet (PublishFailed).
+  Because   ConfigMap was refused; change the quota
   Not ready since ` + since + ` UTC (20m ago)
   Servers   0/1 can be used
-  Next      the catalog is written again every 60s
+  Next      the catalog is written again automatically: every 60s after a refusal, with backoff after any other error
   Tools     none are published
-  You can   change the quota
 `))
 }
 
@@ -399,7 +398,7 @@ func TestReloadWithoutAnOutcome(t *testing.T) {
 	g.Expect(err).To(MatchError("no outcome in time; the request remains, and --timeout waits longer"))
 	g.Expect(errOut).To(Equal("reloading coder ...\n"))
 	since := object.Status.Conditions[0].LastTransitionTime.UTC().Format(time.DateTime)
-	g.Expect(out).To(Equal(`AgentSession coder in namespace agents is not ready; it is being worked on (AwaitingServers).
+	g.Expect(out).To(Equal(`AgentSession coder in namespace agents is not ready yet (AwaitingServers).
   Because   waiting for the first answer of agents/slow
   Not ready since ` + since + ` UTC (20m ago)
   Servers   0/1 can be used

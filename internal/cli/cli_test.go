@@ -179,12 +179,12 @@ func TestWhyExplainsServersAndSessions(t *testing.T) {
 		builder.AgentSession("both").Namespace("agents").Obj(),
 		builder.AgentSession("coder").Namespace("agents").Obj()).Build()
 	for argument, want := range map[string]string{
-		"both":                           "MCPServer both in namespace agents is not judged yet.",
-		"server/both":                    "MCPServer both in namespace agents is not judged yet.",
-		"session/both":                   "AgentSession both in namespace agents is not judged yet.",
-		"coder":                          "AgentSession coder in namespace agents is not judged yet.",
-		"agentsession/coder":             "AgentSession coder in namespace agents is not judged yet.",
-		"agentsession.mooring.dev/coder": "AgentSession coder in namespace agents is not judged yet.",
+		"both":                           "MCPServer both in namespace agents has not been processed yet.",
+		"server/both":                    "MCPServer both in namespace agents has not been processed yet.",
+		"session/both":                   "AgentSession both in namespace agents has not been processed yet.",
+		"coder":                          "AgentSession coder in namespace agents has not been processed yet.",
+		"agentsession/coder":             "AgentSession coder in namespace agents has not been processed yet.",
+		"agentsession.mooring.dev/coder": "AgentSession coder in namespace agents has not been processed yet.",
 		"server/coder":                   "error: no MCPServer \"coder\" in namespace \"agents\"; list all with `mooring get servers -A`",
 		"session/none": "error: no AgentSession \"none\" in namespace \"agents\"; " +
 			"list all with `mooring get sessions -A`",
@@ -234,8 +234,8 @@ func TestReconnectWithoutAnOutcome(t *testing.T) {
 	g.Expect(reconnect(ctx, at, &s)).To(
 		MatchError("no outcome in time; the request remains, and --timeout waits longer"))
 	g.Expect(errOut.String()).To(Equal("reconnecting github ...\n"))
-	g.Expect(out.String()).To(HavePrefix("MCPServer github in namespace agents is not ready; it is being worked on " +
-		"(ConnectFailed).\n  Because   connection was refused\n"))
+	g.Expect(out.String()).To(HavePrefix("MCPServer github in namespace agents is not ready yet " +
+		"(ConnectFailed).\n  Because   connection was refused; check that the server runs\n"))
 	g.Expect(out.String()).To(HaveSuffix("try at once: kubectl mooring reconnect github -n agents\n"))
 }
 

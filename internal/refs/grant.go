@@ -3,12 +3,13 @@ package refs
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // readerRole is the shipped ClusterRole, and the name of the RoleBinding that grants it.
@@ -21,7 +22,7 @@ const serviceAccountPrefix = "system:serviceaccount:"
 // GrantCommand returns the kubectl command that lets identity, a user name as the API server knows it, read Secrets and
 // ConfigMaps of the namespace: the role holds both. It can be pasted into a shell whatever the user is called.
 func GrantCommand(identity, namespace string) string {
-	subject := "--user=" + shellWord(identity)
+	subject := "--user=" + text.ShellWord(identity)
 	if account, ok := strings.CutPrefix(identity, serviceAccountPrefix); ok {
 		subject = "--serviceaccount=" + account
 	}
@@ -37,14 +38,4 @@ func Identity(ctx context.Context, kube kubernetes.Interface) (string, error) {
 		return "", fmt.Errorf("self subject review: %w", err)
 	}
 	return review.Status.UserInfo.Username, nil
-}
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
-// shellWord quotes text for a POSIX shell where it needs it.
-func shellWord(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,4 +21,15 @@ func Fit(s string, limit int) string {
 		end--
 	}
 	return s[:end] + ellipsis
+}
+
+// plainWord is what a POSIX shell takes as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// ShellWord returns s as a POSIX shell takes it for one word, quoted where that is needed.
+func ShellWord(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -32,6 +32,21 @@ func TestFit(t *testing.T) {
 	}
 }
 
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                         "''",
+		"token=PATH":               "token=PATH",
+		"system:node:a@b,c/d-e.f_": "system:node:a@b,c/d-e.f_",
+		"two words":                "'two words'",
+		"$(id)":                    "'$(id)'",
+		"it's":                     `'it'\''s'`,
+	} {
+		if got := text.ShellWord(in); got != want {
+			t.Errorf("%q is %s, want %s", in, got, want)
+		}
+	}
+}
+
 func FuzzFit(f *testing.F) {
 	f.Add("aé€😀\xff", 5)
 	f.Fuzz(func(t *testing.T, in string, most int) {

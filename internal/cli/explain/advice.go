@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,34 +17,25 @@ func (e *explanation) stalled() bool {
 	return meta.IsStatusConditionTrue(e.server.Status.Conditions, v1alpha1.ConditionStalled)
 }
 
-// advice is what there is to do about the message and about tools that are withheld, and the command that tries at once
-// where one does.
+// advice is what there is to do besides what the messages say, as commands.
 func (e *explanation) advice(ready *metav1.Condition) string {
 	var out []string
 	session := e.server.Status.Session
+	if ready.Status != metav1.ConditionTrue {
+		out = missing(e.server, ready.Reason)
+	}
 	switch {
 	case ready.Status == metav1.ConditionTrue:
 	case e.Manager.Missing():
-		out = append(out, e.mending(ready), managerPods)
+		out = append(out, managerPods)
 	case session != nil && canBeTried(session):
-		out = append(out, e.mending(ready),
-			fmt.Sprintf("try at once: %s reconnect %s -n %s", e.Program, e.server.Name, e.server.Namespace))
-	default:
-		out = append(out, e.mending(ready))
+		out = append(out, fmt.Sprintf("try at once: %s reconnect %s -n %s", e.Program, e.server.Name, e.server.Namespace))
 	}
 	if e.drifted() != nil {
 		out = append(out, fmt.Sprintf("see what is withheld, and how to approve it: %s diff %s -n %s",
 			e.Program, e.server.Name, e.server.Namespace))
 	}
-	return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), "\n")
-}
-
-// mending is what the message tells to do. It calls what is missing by its name.
-func (e *explanation) mending(ready *metav1.Condition) string {
-	if absent := missing(e.server, ready.Message); absent != nil {
-		return absent.advice()
-	}
-	return named(parted(ready.Message))
+	return strings.Join(out, "\n")
 }
 
 // canBeTried tells whether a reconnect helps: not where the server has told when it wants to be asked again.
@@ -87,16 +77,6 @@ func (e *explanation) drifted() *metav1.Condition {
 		return nil
 	}
 	return condition
-}
-
-// withheld tells which tools are not offered, or why none is.
-func (e *explanation) withheld() string {
-	condition := e.drifted()
-	if condition == nil {
-		return ""
-	}
-	what, _ := parted(condition.Message)
-	return strings.TrimPrefix(what, "withheld, because ")
 }
 
 // calls tells what the gateways see, where they see trouble.

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,40 +28,24 @@ func Agent(session *v1alpha1.AgentSession, view View) string {
 		return p.unseen(name, ready)
 	}
 	p.headline(name, ready, stalledSession(session))
-	what, advice := parted(ready.Message)
 	if ready.Status != metav1.ConditionTrue {
-		p.say("Because", what)
+		p.say("Because", ready.Message)
 	}
 	p.turned(ready)
 	p.say("Servers", p.servers(session))
 	p.say("Next", p.nextOf(session, ready))
 	p.say("Tools", offered(session.Status.Catalog))
-	switch {
-	case p.Manager.Missing():
+	if p.Manager.Missing() {
 		p.say("You can", managerPods)
-	case ready.Status != metav1.ConditionTrue && !strings.HasPrefix(advice, "status.servers"): // those stand above
-		p.say("You can", named(what, advice))
 	}
 	return p.String()
-}
-
-// subjects are what a message begins with when it is about an object.
-var subjects = regexp.MustCompile(`^[A-Z][A-Za-z]+ "[^"]+"`)
-
-// named has the advice to create something call it by its name: what happened stands some lines above.
-func named(what, advice string) string {
-	rest, ok := strings.CutPrefix(advice, "create it")
-	if subject := subjects.FindString(what); ok && subject != "" {
-		return "create " + subject + rest
-	}
-	return advice
 }
 
 func stalledSession(session *v1alpha1.AgentSession) bool {
 	return meta.IsStatusConditionTrue(session.Status.Conditions, v1alpha1.ConditionStalled)
 }
 
-// nextOf tells what happens by itself and when.
+// nextOf tells what happens automatically, and when.
 func (p *page) nextOf(session *v1alpha1.AgentSession, ready *metav1.Condition) string {
 	switch {
 	case p.Manager.Missing():
@@ -70,26 +53,17 @@ func (p *page) nextOf(session *v1alpha1.AgentSession, ready *metav1.Condition) s
 	case ready.Status == metav1.ConditionTrue:
 		return ""
 	case stalledSession(session):
-		return untilMended
+		return untilFixed
 	case ready.Reason == v1alpha1.ReasonAwaitingServers:
 		return fmt.Sprintf("the catalog is published once each server has answered, after %s at most",
 			duration.HumanDuration(gate.HoldLimit))
 	case ready.Reason == v1alpha1.ReasonPublishFailed:
-		return rewriting(ready)
+		return writtenAgain
 	case ready.Reason == v1alpha1.ReasonDiscoveryFailed:
-		return onceMended
+		return onceFixed
 	default:
-		return "it goes on by itself as soon as its servers can be used"
+		return "continues automatically as soon as its servers can be used"
 	}
-}
-
-// rewriting tells when a catalog that was not stored is written again: one that was refused every minute, one
-// that failed in passing with back-off.
-func rewriting(ready *metav1.Condition) string {
-	if what, _ := parted(ready.Message); strings.HasSuffix(what, " could not be written") {
-		return "the catalog is written again within seconds, and less and less often if that fails, too"
-	}
-	return writtenAgain
 }
 
 // servers tells how many can be used, and what keeps the first few others.
@@ -120,8 +94,8 @@ func (p *page) server(server *v1alpha1.SessionServerStatus) string {
 		state = strings.ToLower(server.State)
 	}
 	text := fmt.Sprintf("%s: %s", server.Name, state)
-	if what, _ := parted(server.Message); what != "" {
-		text += ", " + what
+	if server.Message != "" {
+		text += ", " + server.Message
 	}
 	if absent { // there is nothing to look into
 		return text

@@ -14,11 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// What happens by itself to servers and to agent sessions alike.
+// What happens automatically to servers and to agent sessions alike.
 var (
-	onceMended   = "it goes on by itself as soon as the cause is mended"
-	untilMended  = "nothing, until the cause is mended"
-	writtenAgain = "the catalog is written again every " + duration.HumanDuration(configmap.RetryInterval)
+	onceFixed    = "continues automatically as soon as the cause is fixed"
+	untilFixed   = "nothing, until the cause is fixed"
+	writtenAgain = fmt.Sprintf("the catalog is written again automatically: every %s after a refusal, with backoff after "+
+		"any other error", duration.HumanDuration(configmap.RetryInterval))
 )
 
 // emptyBelieved is how long a first list without tools is doubted.
@@ -33,7 +34,7 @@ func emptyBelieved() time.Duration {
 	}
 }
 
-// next tells what happens by itself and when.
+// next tells what happens automatically, and when.
 func (e *explanation) next(ready *metav1.Condition) string {
 	session := e.server.Status.Session
 	switch {
@@ -61,12 +62,12 @@ func (e *explanation) next(ready *metav1.Condition) string {
 func (e *explanation) acceptance(ready *metav1.Condition) string {
 	switch {
 	case e.stalled():
-		return untilMended
+		return untilFixed
 	case ready.Reason == v1alpha1.ReasonSecretAccessDenied:
-		return fmt.Sprintf("access is asked for again every %s, also after a reconnect; it goes on by itself once granted",
+		return fmt.Sprintf("access is checked again every %s, also after a reconnect; continues automatically once granted",
 			duration.HumanDuration(refs.DefaultRecheck))
 	default:
-		return "it goes on by itself as soon as what is missing is there"
+		return "continues automatically as soon as what is missing exists"
 	}
 }
 
@@ -83,9 +84,9 @@ func (e *explanation) listing(ready *metav1.Condition) string {
 	case v1alpha1.ReasonAwaitingConnection:
 		return fmt.Sprintf("its tools are listed, within %s", duration.HumanDuration(e.server.Spec.ListTimeout()))
 	case v1alpha1.ReasonListToolsFailed, v1alpha1.ReasonListToolsTimeout:
-		return "its tools are listed again within seconds, and less and less often if that fails, too"
+		return "its tools are listed again within seconds, with backoff"
 	case v1alpha1.ReasonEmptyCatalog:
-		return fmt.Sprintf("its tools are listed again several times; after %s without any, that is believed",
+		return fmt.Sprintf("its tools are listed again; after %s without any, an empty catalog is published",
 			duration.HumanDuration(emptyBelieved()))
 	case v1alpha1.ReasonCatalogTooLarge:
 		return "its tools are listed again from time to time, at least every " +
@@ -93,7 +94,7 @@ func (e *explanation) listing(ready *metav1.Condition) string {
 	case v1alpha1.ReasonPublishFailed:
 		return writtenAgain
 	default:
-		return onceMended
+		return onceFixed
 	}
 }
 
@@ -101,11 +102,11 @@ func (e *explanation) listing(ready *metav1.Condition) string {
 func (e *explanation) attempt(session *v1alpha1.SessionStatus) string {
 	switch last := session.LastFailure; {
 	case gated(session):
-		return "tried again when the server allows it, within an hour at most"
+		return "retried when the server allows it, within an hour at most"
 	case last != nil && last.Reason == v1alpha1.ReasonSessionFlapping:
-		return "tried again after a pause, as the server keeps forgetting the session"
+		return "retried after a pause, because the server keeps forgetting the session"
 	}
-	return fmt.Sprintf("tried again within seconds; after %d failures in a row it is left alone for a while",
+	return fmt.Sprintf("retried within seconds; after %d failures in a row it is quarantined",
 		e.server.Spec.Attempts())
 }
 

@@ -23,7 +23,9 @@ func Server(server *v1alpha1.MCPServer, view View) string {
 	e.say("Session", e.session())
 	e.say("Next", e.next(ready))
 	e.say("Tools", e.tools())
-	e.say("Withheld", e.withheld())
+	if drifted := e.drifted(); drifted != nil {
+		e.say("Drift", drifted.Message)
+	}
 	e.say("Calls", calls(server))
 	e.say("Warnings", warnings(server))
 	e.say("You can", e.advice(ready))
@@ -36,12 +38,11 @@ type explanation struct {
 	server *v1alpha1.MCPServer
 }
 
-// because tells what went wrong, without the advice that follows it in the message. A server that is ready needs none,
-// but a refresh that failed is worth a word.
+// because tells what went wrong and what to do about it. A server that is ready needs none, but a refresh that failed is
+// worth a word.
 func (e *explanation) because(ready *metav1.Condition) {
 	if ready.Status != metav1.ConditionTrue {
-		what, _ := parted(ready.Message)
-		e.say("Because", what)
+		e.say("Because", ready.Message)
 		return
 	}
 	if published := e.published(); published != nil && published.Status == metav1.ConditionFalse {

@@ -94,9 +94,9 @@ func (p *page) String() string {
 
 // unseen is what there is to say of an object before the manager has acted on its declaration.
 func (p *page) unseen(name string, ready *metav1.Condition) string {
-	p.head = name + " is not judged yet."
+	p.head = name + " has not been processed yet."
 	if ready != nil {
-		p.head = name + " was changed, and the change is not judged yet."
+		p.head = name + " was changed, and the change has not been processed yet."
 	}
 	if p.Manager.Missing() {
 		p.say("Next", awaitsManager)
@@ -123,16 +123,16 @@ func (p *page) turned(ready *metav1.Condition) {
 	p.say(label, "since "+p.moment(ready.LastTransitionTime.Time))
 }
 
-// headline is the verdict.
+// headline sums it up.
 func (p *page) headline(name string, ready *metav1.Condition, stalled bool) {
 	what := "is ready"
 	switch {
 	case ready.Status == metav1.ConditionTrue && ready.Reason == v1alpha1.ReasonDisabled:
 		what = "is disabled"
 	case stalled:
-		what = "is not ready, and waiting will not help"
+		what = "is stalled: waiting will not help"
 	case ready.Status != metav1.ConditionTrue:
-		what = "is not ready; it is being worked on"
+		what = "is not ready yet"
 		if p.Manager.Missing() {
 			what = "is not ready"
 		}

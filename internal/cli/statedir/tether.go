@@ -5,10 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // tetherName is the command that a tethered program is started by. People do not call it.
@@ -32,7 +33,7 @@ func Tether(dir, program string) (string, error) {
 	}
 	path := filepath.Join(dir, "bin", filepath.Base(program))
 	script := fmt.Sprintf("#!/bin/sh\nexec %s %s %d %s \"$@\"\n",
-		quoted(own), tetherName, os.Getpid(), quoted(program))
+		text.ShellWord(own), tetherName, os.Getpid(), text.ShellWord(program))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { //nolint:gosec // people name the directory themselves
 		return "", fmt.Errorf("state directory: %w", err)
 	}
@@ -41,9 +42,6 @@ func Tether(dir, program string) (string, error) {
 	}
 	return path, nil
 }
-
-// quoted is a text as a shell takes it for one word.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // NewTether returns the command that becomes a program which ends with the process of the given id.
 func NewTether() *cobra.Command {
