@@ -188,13 +188,18 @@ func (x *Exchange) post202(a *Answer) {
 		return
 	}
 	if !x.shape.mute {
-		message := a.encode()
-		if x.shape.pad > 0 {
-			message = bytes.Replace(message, []byte(mark), bytes.Repeat([]byte("x"), x.shape.pad), 1)
-		}
-		x.ses.main.send(message)
+		x.ses.main.send(x.padded(a))
 	}
 	x.W.WriteHeader(http.StatusAccepted)
+}
+
+// padded is an answer on the session's own stream.
+func (x *Exchange) padded(a *Answer) []byte {
+	message := a.encode()
+	if x.shape.pad > 0 {
+		message = bytes.Replace(message, []byte(mark), bytes.Repeat([]byte("x"), x.shape.pad), 1)
+	}
+	return message
 }
 
 func (x *Exchange) raw(status int, contentType string, body []byte) {
