@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -352,9 +353,11 @@ func TestAgentSessionNameConflictAndTakeover(t *testing.T) {
 		builder.AgentSession("lasting").Obj())
 	w.startManager()
 	w.awaitAgent("lasting", "True AllServersAvailable")
-	w.Expect(metav1.GetControllerOf(w.configMap("lasting-mcp-catalog")).UID).To(Equal(w.agent("lasting").UID))
-	w.Expect(metav1.GetControllerOf(w.configMap("s-0-mcp-tools")).UID).To(Equal(w.get("s-0").UID))
-	w.Expect(w.mustOffer("lasting").Slices[0].UID).To(BeEquivalentTo(w.get("s-0").UID))
+	w.Eventually(func() types.UID { return metav1.GetControllerOf(w.configMap("lasting-mcp-catalog")).UID }).
+		Should(Equal(w.agent("lasting").UID))
+	w.Eventually(func() types.UID { return w.ownerOf("s-0") }).Should(Equal(w.get("s-0").UID))
+	w.Eventually(func() string { return fmt.Sprint(w.mustOffer("lasting").Slices[0].UID) }).
+		Should(BeEquivalentTo(w.get("s-0").UID))
 
 	w.Expect(admin.Delete(w.ctx, w.agent("lasting"))).To(Succeed())
 	w.Eventually(func() bool { return w.configMap("lasting-mcp-catalog") == nil }).Should(BeTrue())

@@ -73,7 +73,8 @@ func TestStartupWithStoredCatalogs(t *testing.T) {
 	w.manager.stop()
 	e.turn()
 	w.startManager()
-	w.apply(builder.AgentSession("coder").Obj())
+	// Long enough for the refusing one to have refused, too short for the slow one.
+	w.apply(builder.AgentSession("coder").StartupTimeout(1500 * time.Millisecond).Obj())
 	document := w.mustOffer("coder")
 	w.Expect(document.ToolCount()).To(Equal(17))
 	w.Expect(errorsOf(document)).To(Equal([]string{"refusing ConnectFailed"}))
