@@ -28,5 +28,6 @@
 // A Dialer and a Conn are trusted to honour their contexts, except in Close and in Call, where a caller waits: what
 // ignores its context elsewhere stalls its own session and nothing else. While a first list is tried again the server
 // counts as connected, although each try uses a fresh connection: the handshake works, and it is the list that a
-// person must look at. A connection that ends without a request is opened again the later the oftener it does, up to 8 s.
+// person must look at. A connection that ends without a request is opened again the later the oftener it does, up to
+// 8 s.
 package session

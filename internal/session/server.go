@@ -47,8 +47,8 @@ type guarded struct {
 }
 
 // edits are the changes of the configuration since the last attempt began. The attempt that follows from them begins at
-// turn at the earliest: a person who tries this and that is not kept waiting; two programs that change a Secret back and
-// forth are.
+// turn at the earliest: a person who tries this and that is not kept waiting; two programs that change a Secret back
+// and forth are.
 type edits struct {
 	pending bool
 	turn    time.Time

@@ -10,9 +10,9 @@ import (
 // pardonable is how long after a strike it may turn out that the fault was ours.
 const pardonable = 30 * time.Second
 
-// Restore takes over what was remembered, before any other use. A quarantine ends no earlier than it was to, and within the
-// spread of its cooldown after that, so that servers that were quarantined together do not come back together. What is
-// remembered may have been edited: it leads to no state that a breaker could not reach.
+// Restore takes over what was remembered, before any other use. A quarantine ends no earlier than it was to, and within
+// the spread of its cooldown after that, so that servers that were quarantined together do not come back together. What
+// is remembered may have been edited: it leads to no state that a breaker could not reach.
 func (b *Breaker) Restore(now time.Time, s Saved) {
 	b.strikes = max(0, min(s.Strikes, b.policy.Strikes))
 	switch {
