@@ -1,6 +1,6 @@
 // Package failure is the one vocabulary for what goes wrong between Mooring and an MCP server. It acts on
-// nothing and waits for nothing: it names a fault (Classify), tells a person about it (Message), and holds the one table
-// of what follows from each class (Policy), which all that act on a fault read.
+// nothing and waits for nothing: it names a fault (Classify), tells a person about it (Message), and holds the one
+// table of what follows from each class (Policy), which all that act on a fault read.
 //
 // # Invariants
 //
