@@ -34,10 +34,10 @@ const (
 	//
 	// True: ReasonConnected.
 	// Unknown: ReasonConnecting, ReasonDisabled.
-	// False: ReasonAuthenticationFailed, ReasonTokenAcquisitionFailed, ReasonPermissionDenied, ReasonRateLimited,
-	// ReasonServerError, ReasonDNSError, ReasonConnectFailed, ReasonConnectionLost, ReasonProcessExited,
-	// ReasonConnectTimeout, ReasonListToolsTimeout, ReasonCallTimeout, ReasonNotMCP, ReasonEndpointNotFound,
-	// ReasonUnsupportedProtocolVersion, ReasonTLSVerificationFailed, ReasonRedirectRefused,
+	// False: ReasonAuthenticationFailed, ReasonTokenAcquisitionFailed, ReasonPermissionDenied, ReasonQuotaExceeded,
+	// ReasonRateLimited, ReasonServerError, ReasonDNSError, ReasonConnectFailed, ReasonConnectionLost,
+	// ReasonProcessExited, ReasonConnectTimeout, ReasonListToolsTimeout, ReasonCallTimeout, ReasonNotMCP,
+	// ReasonEndpointNotFound, ReasonUnsupportedProtocolVersion, ReasonTLSVerificationFailed, ReasonRedirectRefused,
 	// ReasonAddressNotAllowed, ReasonProtocolError, ReasonSessionFlapping, ReasonCatalogTooLarge,
 	// ReasonUnknownFailure, ReasonWorkloadUnavailable.
 	ConditionConnected = "Connected"
@@ -190,6 +190,10 @@ const (
 	ReasonTokenAcquisitionFailed = "TokenAcquisitionFailed"
 	// ReasonPermissionDenied signals that the server answered 403.
 	ReasonPermissionDenied = "PermissionDenied"
+	// ReasonQuotaExceeded signals that a quota is used up or a bill is not paid: the server answered 402, or an error with
+	// a code that says so.
+	ReasonQuotaExceeded = "QuotaExceeded"
+
 	// ReasonRateLimited signals that the server answered 429, or 503 with Retry-After.
 	ReasonRateLimited = "RateLimited"
 	// ReasonServerError signals another answer of 5xx.

@@ -140,7 +140,7 @@ const (
 
 // FailureStatus describes one kind of failure. Nothing in it is secret.
 type FailureStatus struct {
-	// class is auth, permission, rateLimit, sessionLost, server, protocol, timeout, transport or unknown.
+	// class is auth, permission, quota, rateLimit, sessionLost, server, protocol, timeout, transport or unknown.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Class string `json:"class,omitempty"`

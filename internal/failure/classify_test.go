@@ -33,7 +33,7 @@ func TestClassifyNilIsZero(t *testing.T) {
 }
 
 func TestMostSpecificClassOfATreeWins(t *testing.T) {
-	order := []Class{Auth, Permission, RateLimit, SessionLost, Server, Protocol, Timeout, Transport, Unknown}
+	order := []Class{Auth, Permission, Quota, RateLimit, SessionLost, Server, Protocol, Timeout, Transport, Unknown}
 	for i, specific := range order {
 		for _, general := range order[i+1:] {
 			trees := map[string]error{

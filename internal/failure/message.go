@@ -10,6 +10,7 @@ const (
 	AuthenticationFailed       Reason = "AuthenticationFailed"
 	TokenAcquisitionFailed     Reason = "TokenAcquisitionFailed"
 	PermissionDenied           Reason = "PermissionDenied"
+	QuotaExceeded              Reason = "QuotaExceeded"
 	RateLimited                Reason = "RateLimited"
 	ServerError                Reason = "ServerError"
 	DNSError                   Reason = "DNSError"
@@ -54,6 +55,11 @@ var templates = map[Reason]template{
 	PermissionDenied: {
 		what: "{target} refused access", withStatus: answered,
 		next: "check what the credential is allowed to do there",
+	},
+	QuotaExceeded: {
+		what: "the quota at {target} is used up", withStatus: "the quota at {target} is used up: {status}",
+		next: "raise the quota or settle the bill with its provider; it is tried again when the server allows it, or " +
+			"every few minutes",
 	},
 	RateLimited: {
 		what: "{target} limits its callers", withStatus: answered,

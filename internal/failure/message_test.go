@@ -90,7 +90,8 @@ func TestMessages(t *testing.T) {
 // digit but the status's and the target's.
 func TestEveryReasonHasAMessage(t *testing.T) {
 	reasons := []Reason{
-		AuthenticationFailed, TokenAcquisitionFailed, PermissionDenied, RateLimited, ServerError, DNSError, ConnectFailed,
+		AuthenticationFailed, TokenAcquisitionFailed, PermissionDenied, QuotaExceeded, RateLimited, ServerError, DNSError,
+		ConnectFailed,
 		ConnectionLost, ProcessExited, ConnectTimeout, ListToolsTimeout, CallTimeout, NotMCP, EndpointNotFound,
 		UnsupportedProtocolVersion, TLSVerificationFailed, RedirectRefused, AddressNotAllowed, ProtocolError,
 		SessionFlapping, CatalogTooLarge, UnknownFailure,

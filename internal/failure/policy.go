@@ -3,6 +3,7 @@ package failure
 import (
 	"net/http"
 	"slices"
+	"time"
 )
 
 // Class says what kind of thing went wrong; its Policy is the reaction.
@@ -12,6 +13,7 @@ type Class string
 const (
 	Auth        Class = "auth"        // 401, or no token to be had
 	Permission  Class = "permission"  // 403
+	Quota       Class = "quota"       // 402; 429 or a JSON-RPC error with the code of a quota that is used up
 	RateLimit   Class = "rateLimit"   // 429; 503 with Retry-After
 	SessionLost Class = "sessionLost" // 404 on a request that carried a session id
 	Server      Class = "server"      // other 5xx
@@ -35,6 +37,8 @@ type Policy struct {
 	NoStrike bool
 	// Gates: nothing is sent to the server before the time that it told.
 	Gates bool
+	// Pause is how long the server is left alone where it did not tell; zero: as long as after any failure.
+	Pause time.Duration
 	// Loses: the session is gone, and is opened again at once, without backoff.
 	Loses bool
 	// Silence: a sign of life in the meantime disproves it, and a session is lost only after several in a row.
@@ -64,6 +68,7 @@ type Policy struct {
 var table = [...]Policy{
 	{Class: Auth, Retires: true, ProbeNext: true, Call: Reauthenticate, Outcome: NotProcessed},
 	{Class: Permission, Retires: true, ProbeNext: true, Call: Fail, Outcome: Answered},
+	{Class: Quota, NoStrike: true, Gates: true, Pause: 10 * time.Minute, Call: Wait, Outcome: Answered},
 	{Class: RateLimit, NoStrike: true, Gates: true, Call: Wait},
 	{Class: SessionLost, NoStrike: true, Loses: true, Call: Reopen, Outcome: NotProcessed},
 	{Class: Server, ProbeNext: true, Call: Replay, Discover: TryLegacy, Transient: true, ReadBody: true},
@@ -85,7 +90,7 @@ const (
 	Fail
 	// Reauthenticate: the credential is read again; a changed one resends the call once, an unchanged one is confirmed.
 	Reauthenticate
-	// Wait: the server is gated, and the call waits if the time told is short.
+	// Wait: the server is gated. A call that was not answered waits, if the time told is short.
 	Wait
 	// Reopen: the session is opened again and the call resent once.
 	Reopen
@@ -132,6 +137,14 @@ func rank(class Class) int {
 
 // Policy is the row of f's class.
 func (f Failure) Policy() Policy { return PolicyOf(f.Class) }
+
+// paused fills in how long the server is to be left alone, where the class says so and the server did not.
+func (f Failure) paused() Failure {
+	if pause := f.Policy().Pause; pause > 0 && !f.RetryAfterGiven {
+		f.RetryAfter, f.RetryAfterGiven = pause, true
+	}
+	return f
+}
 
 // LessSpecific reports whether a failure of another class says more than f does.
 func (f Failure) LessSpecific(than Class) bool { return rank(f.Class) > rank(than) }

@@ -50,6 +50,7 @@ func TestRetires(t *testing.T) {
 		{Protocol, EndpointNotFound, never},
 		{Protocol, ProtocolError, never},
 		{Server, ServerError, never},
+		{Quota, QuotaExceeded, never},
 		{RateLimit, RateLimited, never},
 		{SessionLost, SessionFlapping, never},
 		{Transport, ConnectFailed, never},
@@ -71,7 +72,7 @@ func TestRetires(t *testing.T) {
 func TestStrikes(t *testing.T) {
 	want := map[Class]bool{
 		Auth: true, Permission: true, Server: true, Protocol: true, Timeout: true, Transport: true, Unknown: true,
-		RateLimit: false, SessionLost: false,
+		Quota: false, RateLimit: false, SessionLost: false,
 	}
 	for class, strikes := range want {
 		if got := (Failure{Class: class}).Strikes(); got != strikes {

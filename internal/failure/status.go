@@ -2,6 +2,7 @@ package failure
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
 	"net/http"
 	"strconv"
@@ -55,15 +56,62 @@ func FromStatus(phase Phase, status Status, now time.Time) Failure {
 	f := Failure{Phase: phase, HTTPStatus: status.Code, Sent: true}
 	f.RetryAfter, f.RetryAfterGiven = ParseRetryAfter(status.RetryAfter, now)
 	f.Class, f.Reason = classOf(status, f.RetryAfterGiven)
+	if status.quotaUsedUp(f) {
+		f.Class, f.Reason = Quota, QuotaExceeded
+	}
 	if expectsTLS(status.Body) {
 		f.Detail = "that port expects HTTPS"
 	}
-	return f
+	return f.paused()
 }
 
-// FromRPC names the fault of a well-formed JSON-RPC error in answer to a request.
-func FromRPC(phase Phase) Failure {
-	return Failure{Class: Protocol, Phase: phase, Reason: ProtocolError, Sent: true, Answered: true}
+// FromRPC names the fault of a well-formed JSON-RPC error in answer to a request. Data is the error's member.
+func FromRPC(phase Phase, data []byte) Failure {
+	f := Failure{Class: Protocol, Phase: phase, Reason: ProtocolError, Sent: true, Answered: true}
+	if holdsQuotaCode(data, quotaDepth) {
+		f.Class, f.Reason = Quota, QuotaExceeded
+	}
+	return f.paused()
+}
+
+// shortLimit is the longest wait after which a 429 is a limit of the rate, whatever its code.
+const shortLimit = time.Minute
+
+// quotaDepth is how many objects deep providers put their code: error.data of a JSON-RPC error.
+const quotaDepth = 2
+
+// quotaUsedUp reports whether the answer says that a quota is used up: by its status, or by a code in its body, unless
+// the server wants to be asked again so soon that it can only mean its rate.
+func (s Status) quotaUsedUp(f Failure) bool {
+	soon := f.RetryAfterGiven && f.RetryAfter <= shortLimit
+	return s.Code == http.StatusPaymentRequired ||
+		s.Code == http.StatusTooManyRequests && !soon && holdsQuotaCode(s.Body, quotaDepth)
+}
+
+// holdsQuotaCode reports whether an error object holds the code of a used-up quota, or of a bill that is not paid:
+// as text in its members code or type, or in those of its members error and data. The codes are compared exactly; what
+// is written for people does not count, since nobody promises to keep it.
+func holdsQuotaCode(object []byte, depth int) bool {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(object, &members) != nil {
+		return false
+	}
+	for _, name := range []string{"code", "type"} {
+		var code string
+		if json.Unmarshal(members[name], &code) == nil && quotaCode(code) {
+			return true
+		}
+	}
+	inside := func(name string) bool { return holdsQuotaCode(members[name], depth-1) }
+	return depth > 0 && (inside("error") || inside("data"))
+}
+
+func quotaCode(code string) bool {
+	switch code {
+	case "insufficient_quota", "quota_exceeded", "payment_required":
+		return true
+	}
+	return strings.HasPrefix(code, "billing_")
 }
 
 // BadAnswer is an answer that breaks the protocol.

@@ -96,3 +96,59 @@ func TestFromStatus(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// A used-up quota is told by 402, or by an exact code where providers put one. Words for people are no code, and
+// a server that wants to be asked again within a minute limits the rate.
+func TestQuotaExceeded(t *testing.T) {
+	const used, no = true, false
+	told := func(code int, wait, body string) Status {
+		return Status{Code: code, RetryAfter: wait, Body: []byte(body)}
+	}
+	at := func(code int, body string) Status { return told(code, "", body) }
+	cases := map[string]struct {
+		status Status
+		want   bool
+	}{
+		"402":                      {Status{Code: 402}, used},
+		"402 with a code":          {at(402, `{"code":"x"}`), used},
+		"402 told":                 {Status{Code: 402, RetryAfter: "5"}, used},
+		"error.code":               {at(429, `{"error":{"code":"insufficient_quota"}}`), used},
+		"error.type":               {at(429, `{"error":{"type":"quota_exceeded"}}`), used},
+		"code":                     {at(429, `{"code":"payment_required"}`), used},
+		"type":                     {at(429, `{"type":"billing_not_active"}`), used},
+		"error.data.code":          {at(429, `{"error":{"code":-1,"data":{"code":"billing_x"}}}`), used},
+		"two minutes":              {told(429, "120", `{"code":"quota_exceeded"}`), used},
+		"one minute":               {told(429, "60", `{"code":"quota_exceeded"}`), no},
+		"no body":                  {Status{Code: 429}, no},
+		"no JSON":                  {at(429, `quota_exceeded`), no},
+		"a message":                {at(429, `{"error":{"message":"insufficient_quota"}}`), no},
+		"another case":             {at(429, `{"Code":"quota_exceeded"}`), no},
+		"a longer code":            {at(429, `{"code":"quota_exceeded_soon"}`), no},
+		"rate limit":               {at(429, `{"error":{"code":"rate_limit_exceeded"}}`), no},
+		"too deep":                 {at(429, `{"error":{"data":{"error":{"code":"quota_exceeded"}}}}`), no},
+		"403 with a code":          {at(403, `{"code":"quota_exceeded"}`), no},
+		"503 told, with a code":    {told(503, "120", `{"code":"quota_exceeded"}`), no},
+		"500 with a code in error": {at(500, `{"error":{"code":"insufficient_quota"}}`), no},
+	}
+	for name, c := range cases {
+		f := FromStatus(Call, c.status, now)
+		if got := f.Class == Quota; got != c.want || got != (f.Reason == QuotaExceeded) {
+			t.Errorf("%s: got %+v", name, f)
+		}
+		told, _ := ParseRetryAfter(c.status.RetryAfter, now)
+		if want := max(told, 10*time.Minute); c.want && told == 0 && (f.RetryAfter != want || !f.RetryAfterGiven) {
+			t.Errorf("%s: left alone for %s, want %s", name, f.RetryAfter, want)
+		}
+		if c.want && (f.Outcome() != Answered || f.Strikes()) {
+			t.Errorf("%s: %s, strikes: %v", name, f.Outcome(), f.Strikes())
+		}
+	}
+	for data, want := range map[string]Class{
+		`{"code":"insufficient_quota"}`: Quota, `{"error":{"type":"billing_hard_limit"}}`: Quota,
+		`{"code":"other"}`: Protocol, `"insufficient_quota"`: Protocol, ``: Protocol, `[]`: Protocol,
+	} {
+		if f := FromRPC(List, []byte(data)); f.Class != want || !f.Answered || f.Strikes() {
+			t.Errorf("%s: got %+v", data, f)
+		}
+	}
+}

@@ -167,7 +167,7 @@ func statusOf(err error) int { return failure.In(err).HTTPStatus }
 
 // refusedRequest is a JSON-RPC error in answer to a request.
 func refusedRequest(phase failure.Phase, fault rpc.Fault) *failure.Error {
-	return &failure.Error{Failure: failure.FromRPC(phase), Cause: &refusal{code: fault.Code}}
+	return &failure.Error{Failure: failure.FromRPC(phase, fault.Data), Cause: &refusal{code: fault.Code}}
 }
 
 // refusedHandshake is a JSON-RPC error in answer to the method of a handshake, which is no proof of health.
