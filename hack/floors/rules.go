@@ -35,11 +35,15 @@ var rules = []rule{
 		trees: []string{"internal/failure", "internal/backoff", "internal/catalog", "internal/secret", "internal/text"},
 	},
 	{
-		floor: 1, trees: []string{"internal/session", "internal/egress"},
+		floor: 1, trees: []string{"internal/session"},
 		mayUse: "the standard library and pure packages of floor 0", pure: true,
 		with: []string{
 			module + "internal/failure", module + "internal/backoff", module + "internal/secret", module + "internal/text",
 		},
+	},
+	{
+		floor: 1, trees: []string{"internal/egress"}, mayUse: "the same, and `golang.org/x/net` for the environment's proxies",
+		pure: true, with: []string{module + "internal/failure", "golang.org/x/net/", "golang.org/x/text/"},
 	},
 	{
 		floor: 1, mayUse: "Kubernetes' client libraries", never: sdk,

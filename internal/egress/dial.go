@@ -64,9 +64,6 @@ func (p *Policy) absolute(host string) string {
 	return host + "."
 }
 
-// CheckProxied judges a target that a proxy will resolve and dial: its name, or its literal address.
-func (p *Policy) CheckProxied(host, port string) error { return p.checkTarget(host, port) }
-
 func portNumber(port string) uint16 {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {

@@ -15,6 +15,9 @@
 //  4. Deny: host suffixes and CIDRs.
 //  5. Allow, when it has entries: what matches none of them is refused.
 //
+// A Route is the way to one server: through the proxy that its declaration or the environment names, or directly, under
+// the Policy. It is the one place where servers and token endpoints get their transport and their trust.
+//
 // Trade-offs: behind a proxy only the name or literal of the target can be judged, as the proxy resolves it. A Service
 // of another namespace that is reached by its address is not recognised: a NetworkPolicy or Deny helps there.
 package egress

@@ -1,8 +1,6 @@
 package oauth
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net/netip"
 	"net/url"
@@ -30,11 +28,8 @@ type Config struct {
 	UserAgent string `fingerprint:"-"`
 }
 
-// Errors of Sources.For. None holds a value of the configuration.
-var (
-	ErrBadTokenURL = errors.New("token URL that is not https, or http to a host that is loopback or ends in .svc")
-	ErrBadBundle   = errors.New("CA bundle without a certificate in PEM form")
-)
+// ErrBadTokenURL is an error of Sources.For, besides egress.ErrBadBundle. It holds no value of the configuration.
+var ErrBadTokenURL = errors.New("token URL that is not https, or http to a host that is loopback or ends in .svc")
 
 // checkURL judges the token URL without ever repeating it.
 func (c *Config) checkURL() error {
@@ -55,21 +50,4 @@ func near(host string) bool {
 	}
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
 	return name == "localhost" || strings.HasSuffix(name, ".svc") || strings.HasSuffix(name, ".svc.cluster.local")
-}
-
-// trust is the system's roots and those of the bundle.
-func (c *Config) trust() (*tls.Config, error) {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
-	if len(c.CABundle) == 0 {
-		return cfg, nil
-	}
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		roots = x509.NewCertPool() // an image without a trust store still trusts the bundle
-	}
-	if !roots.AppendCertsFromPEM(c.CABundle) {
-		return nil, ErrBadBundle
-	}
-	cfg.RootCAs = roots
-	return cfg, nil
 }

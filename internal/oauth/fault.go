@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/failure"
 )
 
@@ -81,7 +82,7 @@ func failedExchange(err error) *failure.Error {
 	switch {
 	case errors.Is(err, errTooLarge):
 		return fault(failure.Protocol, "the token server's answer is larger than 1 MiB")
-	case errors.As(err, new(*proxyRefusal)):
+	case errors.Is(err, egress.ErrProxyRefused):
 		return fault(failure.Transport, "the proxy does not let the token server be reached")
 	case errors.As(err, &op) && op.Op == "proxyconnect":
 		return fault(failure.Transport, "the proxy could not be reached")

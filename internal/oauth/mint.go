@@ -11,6 +11,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
+	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/secret"
 )
@@ -30,7 +31,7 @@ func newMinter(cfg Config) (*minter, error) {
 	if err := cfg.checkURL(); err != nil {
 		return nil, err
 	}
-	trust, err := cfg.trust()
+	trust, err := egress.Trust(cfg.CABundle)
 	if err != nil {
 		return nil, err
 	}

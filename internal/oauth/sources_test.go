@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/secret"
 )
 
@@ -109,7 +110,7 @@ func TestConfigurationThatCannotWork(t *testing.T) {
 	}
 	cfg := plain()
 	cfg.CABundle = []byte("no certificate")
-	if _, err := NewSources().For(cfg); !errors.Is(err, ErrBadBundle) {
+	if _, err := NewSources().For(cfg); !errors.Is(err, egress.ErrBadBundle) {
 		t.Errorf("bundle: %v", err)
 	}
 }

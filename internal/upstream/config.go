@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,12 +70,10 @@ const (
 	defaultList    = 60 * time.Second
 )
 
-// Errors of NewDialer. None holds a value of the configuration.
+// Errors of NewDialer, besides egress.ErrBadBundle. None holds a value of the configuration.
 var (
 	ErrBadURL   = errors.New("not an absolute http or https URL with a host")
 	ErrBadProxy = errors.New("not a proxy URL")
-	// ErrBadBundle: the CA bundle has no certificate.
-	ErrBadBundle = mcphttp.ErrBadBundle
 	// ErrBadPair: the client certificate and its key are no PEM pair.
 	ErrBadPair = errors.New("client certificate and key that are not a PEM pair")
 	// ErrUnknownVersion: Mooring does not speak the pinned protocol version.
@@ -91,20 +90,19 @@ func endpoint(text secret.Value) (*url.URL, error) {
 	return u, nil
 }
 
-func proxy(text secret.Value) (mcphttp.Proxy, error) {
+// proxy is nil for the environment's.
+func proxy(text secret.Value) (*url.URL, error) {
 	if text.IsZero() {
-		return mcphttp.EnvironmentProxy(), nil
+		return nil, nil //nolint:nilnil // as package egress has it
 	}
 	u, err := url.Parse(text.Reveal())
-	if err != nil || u.Hostname() == "" {
-		return mcphttp.Proxy{}, ErrBadProxy
+	if err != nil || u.Hostname() == "" || !slices.Contains(proxySchemes, u.Scheme) {
+		return nil, ErrBadProxy
 	}
-	switch u.Scheme {
-	case "http", "https", "socks5", "socks5h":
-		return mcphttp.FixedProxy(u), nil
-	}
-	return mcphttp.Proxy{}, ErrBadProxy
+	return u, nil
 }
+
+var proxySchemes = []string{"http", "https", "socks5", "socks5h"}
 
 // NewDialer checks cfg and returns a Dialer for it. It connects to nothing.
 func NewDialer(cfg Config) (*Dialer, error) {
@@ -120,11 +118,7 @@ func NewDialer(cfg Config) (*Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	pair, err := cfg.clientPair()
-	if err != nil {
-		return nil, err
-	}
-	trust, err := mcphttp.TLSConfig(cfg.CABundle, pair, cfg.ServerName)
+	trust, err := cfg.trust()
 	if err != nil {
 		return nil, err
 	}
@@ -136,21 +130,27 @@ func NewDialer(cfg Config) (*Dialer, error) {
 		cfg: cfg, client: clientInfo(cfg.UserAgent),
 		http: mcphttp.Config{
 			Endpoint: target, Credentials: credentials, UserAgent: cfg.UserAgent,
-			TLS: trust, Proxy: via, Egress: cfg.Egress,
+			TLS: trust, Route: egress.NewRoute(cfg.Egress, via),
 		},
 	}, nil
 }
 
-// clientPair is nil when no client certificate is configured.
-func (cfg *Config) clientPair() (*tls.Certificate, error) {
+func (cfg *Config) trust() (*tls.Config, error) {
+	trust, err := egress.Trust(cfg.CABundle)
+	if err != nil {
+		return nil, err
+	}
+	trust.ServerName = cfg.ServerName
+	trust.ClientSessionCache = tls.NewLRUClientSessionCache(0) // connections are short-lived
 	if cfg.ClientCertificate.IsZero() {
-		return nil, nil //nolint:nilnil // as crypto/tls has it
+		return trust, nil
 	}
 	pair, err := tls.X509KeyPair([]byte(cfg.ClientCertificate.Reveal()), []byte(cfg.ClientKey.Reveal()))
 	if err != nil { // its text may quote the key
 		return nil, ErrBadPair
 	}
-	return &pair, nil
+	trust.Certificates = []tls.Certificate{pair}
+	return trust, nil
 }
 
 func checkVersion(pin string, transport Protocol) error {

@@ -34,8 +34,7 @@ type Config struct {
 	Credentials Credentials
 	UserAgent   string
 	TLS         *tls.Config
-	Proxy       Proxy
-	Egress      *egress.Policy
+	Route       egress.Route
 	// Dial, when not nil, stands in for the network and its rules, in tests.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Alive, when not nil, is called when bytes of a body arrive with a success status. It does not block.
@@ -52,17 +51,12 @@ type Client struct {
 // New returns a Client; the caller closes it.
 func New(cfg Config) *Client {
 	c := &Client{cfg: cfg, sockets: newSockets()}
-	c.transport = &http.Transport{
-		Proxy:                  c.proxyFor,
-		DialContext:            c.dial,
-		TLSClientConfig:        cfg.TLS,
-		TLSHandshakeTimeout:    tlsTimeout,
-		DisableCompression:     true,
-		MaxIdleConnsPerHost:    idlePerHost,
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: maxHeader,
-		OnProxyConnectResponse: proxyRefused,
-	}
+	t := cfg.Route.Transport(cfg.TLS)
+	t.DialContext = c.dial
+	t.TLSHandshakeTimeout = tlsTimeout
+	t.MaxIdleConnsPerHost, t.IdleConnTimeout = idlePerHost, idleTimeout
+	t.MaxResponseHeaderBytes = maxHeader
+	c.transport = t
 	return c
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/failure"
 )
 
@@ -41,7 +42,7 @@ func TestOriginsAreSchemeHostAndPort(t *testing.T) {
 			t.Errorf("%s, %s: %v", c.a, c.b, got)
 		}
 	}
-	if got := port(parse(t, "socks5://p")); got != "1080" {
+	if got := egress.Port(parse(t, "socks5://p")); got != "1080" {
 		t.Errorf("port = %s", got)
 	}
 }

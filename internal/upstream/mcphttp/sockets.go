@@ -3,8 +3,6 @@ package mcphttp
 import (
 	"context"
 	"net"
-	"net/http"
-	"net/url"
 	"sync"
 )
 
@@ -60,33 +58,18 @@ func (c *socket) Close() error {
 	return c.Conn.Close()
 }
 
-// dial opens a connection to the server, or to the proxy, where the policy permits it.
+// dial opens a connection to the server or to the proxy.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.sockets.life, cancel)()
-	dial := c.cfg.Egress.DialContext
-	switch {
-	case c.cfg.Dial != nil:
+	dial := c.cfg.Route.DialContext
+	if c.cfg.Dial != nil {
 		dial = c.cfg.Dial
-	case c.cfg.Proxy.trusted(address):
-		dial = new(net.Dialer).DialContext
 	}
 	conn, err := dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
 	return c.sockets.adopt(conn), nil
-}
-
-// proxyFor chooses the proxy of a request and judges the target, which the proxy will dial in our place.
-func (c *Client) proxyFor(req *http.Request) (*url.URL, error) {
-	proxy, err := c.cfg.Proxy.choose(req.URL)
-	if proxy == nil || err != nil {
-		return nil, err
-	}
-	if err := c.cfg.Egress.CheckProxied(req.URL.Hostname(), port(req.URL)); err != nil {
-		return nil, err
-	}
-	return proxy, nil
 }
