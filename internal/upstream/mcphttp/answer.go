@@ -12,7 +12,6 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
-	"github.com/mooring-dev/mooring/internal/upstream/sse"
 )
 
 // ErrEnded is in the chain of the fault of a stream or body that ended, in order or not, before what was waited for.
@@ -31,7 +30,7 @@ type Answer struct {
 	status int
 	body   io.Closer
 	ready  []rpc.Message
-	events *sse.Reader
+	events *eventReader
 }
 
 // judge turns a response that is no redirect into an answer or a fault.
@@ -49,7 +48,7 @@ func (c *Client) judge(ctx context.Context, r *Request, resp *http.Response) (*A
 	var err error
 	switch {
 	case kind == "text/event-stream" && resp.StatusCode == http.StatusOK:
-		a.events = sse.NewReader(resp.Body, MaxMessage)
+		a.events = newEventReader(resp.Body, MaxMessage)
 	case kind == "application/json" && r.Want == Messages:
 		err = a.readJSON(resp)
 	default:
@@ -137,18 +136,18 @@ func (a *Answer) Next() (rpc.Message, error) {
 
 // NextEvent returns the next event of a stream, whatever it holds. The fault of one that is too large holds ErrTooLarge
 // and comes with the event's beginning; the stream goes on behind it.
-func (a *Answer) NextEvent() (sse.Event, error) {
+func (a *Answer) NextEvent() (Event, error) {
 	if a.events == nil {
-		return sse.Event{}, lost(a.phase, true, "the answer held no response", ErrEnded)
+		return Event{}, lost(a.phase, true, "the answer held no response", ErrEnded)
 	}
 	event, err := a.events.Next()
 	switch {
 	case err == nil:
 		return event, nil
-	case errors.Is(err, sse.ErrTooLarge):
-		return event, badAnswer(a.phase, a.status, "an event larger than 16 MiB", errors.Join(ErrTooLarge, err))
+	case errors.Is(err, ErrTooLarge):
+		return event, badAnswer(a.phase, a.status, "an event larger than 16 MiB", err)
 	}
-	return sse.Event{}, a.cut(err, "the event stream ended")
+	return Event{}, a.cut(err, "the event stream ended")
 }
 
 // LastEventID is the id by which the stream may be resumed, "" if it may not.
@@ -156,7 +155,7 @@ func (a *Answer) LastEventID() string {
 	if a.events == nil {
 		return ""
 	}
-	return a.events.LastID()
+	return a.events.lastID
 }
 
 // Retry is how long the server asks to wait before the stream is opened again, if it said so.
@@ -164,7 +163,7 @@ func (a *Answer) Retry() (time.Duration, bool) {
 	if a.events == nil {
 		return 0, false
 	}
-	return a.events.Retry()
+	return a.events.retry, a.events.hasRetry
 }
 
 // Close ends the exchange. The connection is used again if the answer was read to its end.
@@ -181,7 +180,7 @@ func (a *Answer) Drain() {
 	timer := time.AfterFunc(drainTimeout, a.Close)
 	defer timer.Stop()
 	if a.events != nil {
-		a.events.Discard(drainBytes)
+		_, _ = io.CopyN(io.Discard, a.events.in, drainBytes)
 	}
 	a.Close()
 }

@@ -1,4 +1,4 @@
-package sse
+package mcphttp
 
 import (
 	"bufio"
@@ -10,10 +10,6 @@ import (
 	"time"
 )
 
-// ErrTooLarge says that one event exceeds the limit. What stood before the limit is returned with it, and the next
-// event is the one after. Returned with nothing, it says that the event does not end.
-var ErrTooLarge = errors.New("event too large")
-
 // Event is one event.
 type Event struct {
 	// Type is "message" unless the server named another.
@@ -22,13 +18,18 @@ type Event struct {
 	Data []byte
 }
 
-// Reader reads events from a stream. It is for one goroutine.
-type Reader struct {
+// eventReader reads server-sent events as the HTML Living Standard (section 9.2) defines them, with a bound on the size
+// of one. It reads only when asked to, so an abandoned reader costs nothing. It is for one goroutine.
+//
+// Departures from browsers: an event without data is returned when it carries an id, because MCP servers send such
+// events so that a stream can be resumed; of an event above the bound the beginning is returned with ErrTooLarge, and
+// the stream goes on behind it. Returned with nothing, ErrTooLarge says that the event does not end.
+type eventReader struct {
 	in    *bufio.Reader
 	limit int
 
-	lastID   string
-	retry    time.Duration
+	lastID   string        // of the last event that had one; "" when the server took it back
+	retry    time.Duration // how long the server asks to wait before the stream is opened again
 	hasRetry bool
 	size     int
 	skipLF   bool
@@ -36,20 +37,14 @@ type Reader struct {
 	over     bool // an event that is too large has not ended yet
 }
 
-// NewReader returns a Reader of events of at most limit bytes.
-func NewReader(in io.Reader, limit int) *Reader {
-	return &Reader{in: bufio.NewReaderSize(in, 4096), limit: limit}
+// newEventReader returns a reader of events of at most limit bytes.
+func newEventReader(in io.Reader, limit int) *eventReader {
+	return &eventReader{in: bufio.NewReaderSize(in, 4096), limit: limit}
 }
-
-// LastID is the id of the last event that had one; "" when none had, or the server took it back.
-func (r *Reader) LastID() string { return r.lastID }
-
-// Retry is how long the server asks to wait before the stream is opened again, if it said so.
-func (r *Reader) Retry() (time.Duration, bool) { return r.retry, r.hasRetry }
 
 // Next returns the next event. At the end of the stream the error is io.EOF, whether or not an event was cut short.
 // With ErrTooLarge comes what stood of the event before the limit, and the next event may still be read.
-func (r *Reader) Next() (Event, error) {
+func (r *eventReader) Next() (Event, error) {
 	var e block
 	if err := r.finish(); err != nil {
 		return Event{}, err
@@ -92,7 +87,7 @@ func (b *block) event() Event {
 	return Event{Type: b.kind, Data: bytes.Join(b.data, []byte("\n"))}
 }
 
-func (r *Reader) take(b *block, line []byte) {
+func (r *eventReader) take(b *block, line []byte) {
 	field, value := split(line)
 	switch field {
 	case "": // a comment: keep-alives may come for ever without an event between
@@ -102,23 +97,13 @@ func (r *Reader) take(b *block, line []byte) {
 	case "data":
 		b.data, b.hasData = append(b.data, value), true
 	case "id":
-		b.hasID = r.takeID(value) || b.hasID
+		if bytes.IndexByte(value, 0) < 0 {
+			r.lastID, b.hasID = string(value), true
+		}
 	case "retry":
-		r.takeRetry(value)
-	}
-}
-
-func (r *Reader) takeID(value []byte) bool {
-	if bytes.IndexByte(value, 0) >= 0 {
-		return false
-	}
-	r.lastID = string(value)
-	return true
-}
-
-func (r *Reader) takeRetry(value []byte) {
-	if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
-		r.retry, r.hasRetry = time.Duration(ms)*time.Millisecond, true
+		if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+			r.retry, r.hasRetry = time.Duration(ms)*time.Millisecond, true
+		}
 	}
 }
 
@@ -129,7 +114,7 @@ func split(line []byte) (string, []byte) {
 }
 
 // line returns one line without its end: LF, CR or CRLF. The line is the caller's to keep.
-func (r *Reader) line() ([]byte, error) {
+func (r *eventReader) line() ([]byte, error) {
 	var line []byte
 	for {
 		piece, end, err := r.piece(r.limit - r.size + 1)
@@ -152,7 +137,7 @@ func (r *Reader) line() ([]byte, error) {
 
 // piece returns what one read gives of a line, at most n bytes, and whether the line ends behind it. It is valid until
 // the next read.
-func (r *Reader) piece(n int) (piece []byte, end bool, err error) {
+func (r *eventReader) piece(n int) (piece []byte, end bool, err error) {
 	if _, err = r.in.Peek(1); err != nil {
 		return nil, false, err
 	}
@@ -178,7 +163,7 @@ func (r *Reader) piece(n int) (piece []byte, end bool, err error) {
 const maxExcess = 4
 
 // finish reads an event that is too large to its end, keeping nothing.
-func (r *Reader) finish() error {
+func (r *eventReader) finish() error {
 	blank := false
 	for n := 0; r.over; {
 		if n >= maxExcess*r.limit {
@@ -199,13 +184,10 @@ func (r *Reader) finish() error {
 }
 
 // withoutMark drops the byte order mark that a stream may begin with.
-func (r *Reader) withoutMark(line []byte) []byte {
+func (r *eventReader) withoutMark(line []byte) []byte {
 	if r.begun {
 		return line
 	}
 	r.begun = true
 	return bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 }
-
-// Discard reads on without looking, to the end of the stream or for n bytes.
-func (r *Reader) Discard(n int64) { _, _ = io.CopyN(io.Discard, r.in, n) }

@@ -1,4 +1,4 @@
-package sse
+package mcphttp
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-func read(t *testing.T, text string, limit int) (events []Event, r *Reader, err error) {
+func read(t *testing.T, text string, limit int) (events []Event, r *eventReader, err error) {
 	t.Helper()
-	r = NewReader(iotest.OneByteReader(strings.NewReader(text)), limit)
+	r = newEventReader(iotest.OneByteReader(strings.NewReader(text)), limit)
 	for {
 		event, err := r.Next()
 		if err != nil {
@@ -47,10 +47,10 @@ func TestReaderKnowsEveryLineEndAndField(t *testing.T) {
 			t.Errorf("event %d = %q %q, want %q %q", i, events[i].Type, events[i].Data, want[i].Type, want[i].Data)
 		}
 	}
-	if r.LastID() != "8" {
-		t.Errorf("last id = %q, want 8", r.LastID())
+	if r.lastID != "8" {
+		t.Errorf("last id = %q, want 8", r.lastID)
 	}
-	if retry, ok := r.Retry(); !ok || retry != 1500*time.Millisecond {
+	if retry, ok := r.retry, r.hasRetry; !ok || retry != 1500*time.Millisecond {
 		t.Errorf("retry = %v %v, want 1.5s", retry, ok)
 	}
 }
@@ -60,8 +60,8 @@ func TestReaderReturnsPrimingEvents(t *testing.T) {
 	if len(events) != 2 || len(events[0].Data) != 0 || len(events[1].Data) != 0 {
 		t.Fatalf("events = %q, want two without data", events)
 	}
-	if r.LastID() != "2" {
-		t.Errorf("last id = %q, want 2", r.LastID())
+	if r.lastID != "2" {
+		t.Errorf("last id = %q, want 2", r.lastID)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestReaderGoesOnBehindWhatIsTooLarge(t *testing.T) {
 		"a new line":  {"data: 0123456789abcd\nx\n\ndata: next\n\n", "0123456789abcd"},
 		"no comments": {":0123456789abcdefghijk\n\ndata: next\n\n", ""},
 	} {
-		r := NewReader(iotest.OneByteReader(strings.NewReader(c.text)), 20)
+		r := newEventReader(iotest.OneByteReader(strings.NewReader(c.text)), 20)
 		event, err := r.Next()
 		if !errors.Is(err, ErrTooLarge) || string(event.Data) != c.want {
 			t.Errorf("%s: %q, %v; want %q", what, event.Data, err, c.want)
@@ -105,13 +105,13 @@ func TestReaderGoesOnBehindWhatIsTooLarge(t *testing.T) {
 }
 
 func TestReaderGivesUpOnAnEventWithoutEnd(t *testing.T) {
-	r := NewReader(strings.NewReader(strings.Repeat("x\n", 300)), 20)
+	r := newEventReader(strings.NewReader(strings.Repeat("x\n", 300)), 20)
 	for range 3 {
 		if event, err := r.Next(); !errors.Is(err, ErrTooLarge) || len(event.Data) != 0 {
 			t.Errorf("%q, %v; want ErrTooLarge", event.Data, err)
 		}
 	}
-	r = NewReader(strings.NewReader(strings.Repeat("x\n", 60)), 30)
+	r = newEventReader(strings.NewReader(strings.Repeat("x\n", 60)), 30)
 	_, _ = r.Next()
 	if _, err := r.Next(); !errors.Is(err, io.EOF) {
 		t.Errorf("%v, want EOF", err)
@@ -120,7 +120,7 @@ func TestReaderGivesUpOnAnEventWithoutEnd(t *testing.T) {
 
 func TestReaderPassesErrorsOn(t *testing.T) {
 	cut := errors.New("cut")
-	r := NewReader(io.MultiReader(strings.NewReader("data: a\n"), iotest.ErrReader(cut)), 100)
+	r := newEventReader(io.MultiReader(strings.NewReader("data: a\n"), iotest.ErrReader(cut)), 100)
 	if _, err := r.Next(); !errors.Is(err, cut) {
 		t.Errorf("error = %v, want the reader's", err)
 	}
@@ -130,7 +130,7 @@ func FuzzReader(f *testing.F) {
 	f.Add("id: 1\r\ndata: x\n\n: c\n\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		whole, _, wholeErr := read(t, text, 64)
-		r := NewReader(strings.NewReader(text), 64)
+		r := newEventReader(strings.NewReader(text), 64)
 		for i := 0; ; i++ {
 			event, err := r.Next()
 			if err != nil {
