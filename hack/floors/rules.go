@@ -30,9 +30,10 @@ var rules = []rule{
 		floor: 0, trees: []string{"api"}, mayUse: "Kubernetes' API machinery",
 		never: slices.Concat(sdk, []string{module + "internal/", module + "controllers/"}),
 	},
+	{floor: -1, mayUse: "the standard library", pure: true, trees: []string{"internal/text"}},
 	{
-		floor: 0, mayUse: "the standard library", pure: true,
-		trees: []string{"internal/failure", "internal/backoff", "internal/catalog", "internal/secret", "internal/text"},
+		floor: 0, mayUse: "the standard library and `internal/text`", pure: true, with: []string{module + "internal/text"},
+		trees: []string{"internal/failure", "internal/backoff", "internal/catalog", "internal/secret"},
 	},
 	{
 		floor: 1, trees: []string{"internal/session"},

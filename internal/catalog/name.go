@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // MaxExposedName is the length of an exposed name: clients put "mcp__mooring__" before it, and model providers stop
@@ -50,4 +52,23 @@ func mapName(name string) (mapped string, changed bool) {
 		return '_'
 	}, name)
 	return mapped, mapped != name
+}
+
+// cleanName reports whether a name shows all that it is.
+func cleanName(name string) bool {
+	cleaned, _ := text.Sanitise(name)
+	return cleaned == name && !strings.ContainsAny(name, "\n\t\uFFFD")
+}
+
+// cleanValue reports whether a text that must be kept as it is hides nothing. C0 controls are written as escapes in
+// JSON and have their use in patterns and separators; joiners are part of the spelling of several languages.
+func cleanValue(value string) bool {
+	visible := strings.Map(func(r rune) rune {
+		if r < ' ' || r == '\u200C' || r == '\u200D' {
+			return -1
+		}
+		return r
+	}, value)
+	_, removed := text.Sanitise(visible)
+	return removed == 0
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mooring-dev/mooring/internal/catalog/jsontree"
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // Compat marks a valid tool whose input schema some model providers refuse, so that an agent can leave it out.
@@ -80,7 +81,7 @@ func (i *inspection) walk(n *jsontree.Node, at place) {
 func (i *inspection) text(n *jsontree.Node, at place) {
 	if at == prose {
 		var removed int
-		n.Text, removed = Sanitise(n.Text)
+		n.Text, removed = text.Sanitise(n.Text)
 		i.removed += removed
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // WarningType says what is remarkable about a tool or a list.
@@ -45,7 +47,7 @@ type Warning struct {
 
 // NewWarning returns a Warning whose tool and message are cleaned and shortened to fit.
 func NewWarning(kind WarningType, tool, message string) Warning {
-	return Warning{Type: kind, Tool: excerpt(tool, MaxWarningTool), Message: excerpt(message, MaxWarningMessage)}
+	return Warning{Type: kind, Tool: text.Line(tool, MaxWarningTool), Message: text.Line(message, MaxWarningMessage)}
 }
 
 // Warnings are the first MaxWarnings by tool, type and message, and how many there were in all. The order does not
@@ -68,23 +70,8 @@ func (w Warnings) With(more ...Warning) Warnings {
 	return Warnings{Items: slices.Clip(items[:min(len(items), MaxWarnings)]), Count: w.Count + len(more)}
 }
 
-// excerpt returns text on one line, cleaned, and cut to at most limit characters.
-func excerpt(text string, limit int) string {
-	// Bounds the work on a huge text; 16 bytes for each character shown leave room for what cleaning removes.
-	if most := 16 * limit; len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
-	}
-	text, _ = Sanitise(text)
-	text = strings.Join(strings.Fields(text), " ")
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	return string(runes[:limit-1]) + "…"
-}
-
 // quoted shows a short piece of a server's text inside a message.
-func quoted(text string) string {
+func quoted(s string) string {
 	const limit = 60
-	return fmt.Sprintf("%q", excerpt(text, limit))
+	return fmt.Sprintf("%q", text.Line(s, limit))
 }

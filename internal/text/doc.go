@@ -1,4 +1,5 @@
-// Package text fits what people read into the room that there is for it, and quotes words for a shell.
+// Package text makes text of others fit to be shown: cleaned of what is not seen, no longer than the room for it, and
+// quoted where a shell reads it.
 //
-// Invariant of Fit: what is returned is valid UTF-8 within its limit in bytes, whatever came in.
+// Invariant: what Fit, Line and ASCII return is valid UTF-8 within its limit, whatever came in.
 package text

@@ -169,7 +169,7 @@ func TestWhatServersSayOfThemselvesIsFitToShow(t *testing.T) {
 	c, _ := dial(t, config(t, s.URL()))
 	got := c.Info()
 	want := session.Info{
-		Name: "abc\u200d \U0001F600", Version: longText[:256], ProtocolVersion: "2025-11-25", HasSessionID: true,
+		Name: "abc \U0001F600", Version: longText[:255] + "…", ProtocolVersion: "2025-11-25", HasSessionID: true,
 	}
 	if got != want {
 		t.Errorf("info = %+v, want %+v", got, want)

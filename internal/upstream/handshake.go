@@ -10,6 +10,7 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/internal/text"
 	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
 	"github.com/mooring-dev/mooring/internal/upstream/transport"
@@ -42,11 +43,11 @@ func newHello(version string, info, capabilities json.RawMessage) *hello {
 // infoText is a text member, made fit to be shown: printable, bounded.
 func infoText(info json.RawMessage, member string) string {
 	o, err := rpc.ParseObject(info)
-	var text string
-	if err != nil || json.Unmarshal(o.Get(member), &text) != nil {
+	var value string
+	if err != nil || json.Unmarshal(o.Get(member), &value) != nil {
 		return ""
 	}
-	return presentableText(text, maxInfoText)
+	return text.Line(value, maxInfoText)
 }
 
 // implementation is Mooring's own clientInfo.

@@ -86,13 +86,16 @@ func TestMirroredArguments(t *testing.T) {
 	}
 }
 
-func TestPresentableText(t *testing.T) {
-	for text, want := range map[string]string{
-		"é\xff\u2028x": "éx", "\u200b\ufeffy": "y", "日本": "日", "  ": "",
-	} {
-		if got := presentableText(text, 5); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+func TestInfoTextIsFitToBeShown(t *testing.T) {
+	info := json.RawMessage(`{"name":"\u200b\ufeffé\u0000x\ny","title":"` + strings.Repeat("日", 300) + `","version":7}`)
+	if got := infoText(info, "name"); got != "éx y" {
+		t.Errorf("name = %q", got)
+	}
+	if got := []rune(infoText(info, "title")); len(got) != maxInfoText {
+		t.Errorf("title has %d characters", len(got))
+	}
+	if got := infoText(info, "version"); got != "" {
+		t.Errorf("version = %q", got)
 	}
 }
 

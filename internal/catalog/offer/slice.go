@@ -8,6 +8,7 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/jsontree"
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // Server is what a document says of a server.
@@ -41,8 +42,8 @@ type Slice struct {
 // NewSlice offers tools, which are of a catalog and keep its order, under the names that part, the server's
 // catalog.ServerPart, gives them.
 func NewSlice(server Server, part string, tools []catalog.Tool) Slice {
-	server.Source, _ = catalog.Sanitise(server.Source)
-	server.Notes, _ = catalog.Sanitise(server.Notes)
+	server.Source, _ = text.Sanitise(server.Source)
+	server.Notes, _ = text.Sanitise(server.Notes)
 	slice := Slice{Server: server, Tools: make([]Tool, 0, len(tools))}
 	var parser jsontree.Parser
 	for _, tool := range tools {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/text"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
 )
 
@@ -68,7 +69,7 @@ func unwanted(resp *http.Response, kind string) string {
 	case kind == "":
 		return "an answer without a content type"
 	}
-	return "content type " + harmless(kind, 80)
+	return "content type " + text.ASCII(kind, 80)
 }
 
 func (a *Answer) readJSON(resp *http.Response) error {

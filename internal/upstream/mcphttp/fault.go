@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // maxErrorBody (bytes) and errorBodyTimeout bound what is read of the body of an error answer: the status is known, and
@@ -95,7 +96,7 @@ func unresolvedDetail(err *net.DNSError) string {
 func distrust(err *tls.CertificateVerificationError) string {
 	issuer := ""
 	if n := len(err.UnverifiedCertificates); n > 0 {
-		issuer = harmless(err.UnverifiedCertificates[n-1].Issuer.CommonName, 100)
+		issuer = text.ASCII(err.UnverifiedCertificates[n-1].Issuer.CommonName, 100)
 	}
 	var (
 		invalid  x509.CertificateInvalidError
@@ -181,15 +182,4 @@ func statusFault(ctx context.Context, r *Request, resp *http.Response) error {
 
 func statusText(code int) string {
 	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
-}
-
-// harmless keeps what may stand in a message of text that a peer chose.
-func harmless(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' || r == '"' || r == '\\' {
-			return -1
-		}
-		return r
-	}, text)
-	return text[:min(len(text), limit)]
 }

@@ -131,10 +131,7 @@ func TestTheEndOfAContextHasAName(t *testing.T) {
 	}
 }
 
-func TestHarmlessText(t *testing.T) {
-	if got := harmless("a\x00b\"\\é\u202ec", 3); got != "abc" {
-		t.Errorf("text = %q", got)
-	}
+func TestARejectionTellsNothing(t *testing.T) {
 	if (&Rejection{Body: []byte("CANARY")}).Error() != "rejected by an HTTP answer" || BodyOf(errors.New("x")) != nil {
 		t.Error("a rejection tells its body")
 	}

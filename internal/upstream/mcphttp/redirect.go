@@ -7,6 +7,7 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/failure"
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // follow returns where a redirect leads, if it may be followed.
@@ -33,7 +34,7 @@ func sameOrigin(a, b *url.URL) bool {
 func redirectRefused(phase failure.Phase, status int, to *url.URL) error {
 	detail := "without a usable target"
 	if to != nil {
-		detail = "to " + harmless(to.Scheme+"://"+to.Host, 200)
+		detail = "to " + text.ASCII(to.Scheme+"://"+to.Host, 200)
 	}
 	refused := failure.BadAnswer(phase, failure.RedirectRefused, detail)
 	refused.HTTPStatus, refused.Sent = status, status != 0

@@ -1,4 +1,4 @@
-package catalog_test
+package text_test
 
 import (
 	"strings"
@@ -6,21 +6,25 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // england is a flag made of tag characters.
 const england = "🏴\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F"
 
+func tagged(hidden string) string {
+	return strings.Map(func(r rune) rune { return 0xE0000 + r }, hidden)
+}
+
 func TestB39_WhatSurvives(t *testing.T) {
-	for _, text := range []string{
+	for _, in := range []string{
 		"", "plain", "line\n\ttab", "Ünïcödé 数据库 עברית العربية हिन्दी", "📁 😀 👍🏽", "👩‍💻 👨‍👩‍👧‍👦 👩🏽‍🚀 🏳️‍🌈 🏴‍☠️ ❤️‍🔥 🐈‍⬛ 🙂‍↔️",
 		"🇩🇪🇯🇵", england + " " + strings.Replace(england, "\U000E0065\U000E006E\U000E0067", "\U000E0073\U000E0063\U000E0074",
 			1),
 		"1️⃣ #️⃣ ☎︎ ™️ ©️ ‼️ ㊗️", "a\u2028b", "\uFFFD",
 	} {
-		if got, removed := catalog.Sanitise(text); got != text || removed != 0 {
-			t.Errorf("%q became %q, %d removed", text, got, removed)
+		if got, removed := text.Sanitise(in); got != in || removed != 0 {
+			t.Errorf("%q became %q, %d removed", in, got, removed)
 		}
 	}
 }
@@ -47,7 +51,7 @@ func TestB39_WhatGoes(t *testing.T) {
 		"bytes in selectors":       {"😀\uFE01\U000E0100\U000E01EF", "😀", 3},
 		"fillers and soft hyphens": {"a\u3164\u115F\u00ADb\u034F", "ab", 4},
 	} {
-		if got, removed := catalog.Sanitise(c.in); got != c.want || removed != c.removed {
+		if got, removed := text.Sanitise(c.in); got != c.want || removed != c.removed {
 			t.Errorf("%s: got %q, %d removed; want %q, %d", name, got, removed, c.want, c.removed)
 		}
 	}
@@ -65,7 +69,7 @@ func TestHiddenCharactersAreUnicodes(t *testing.T) {
 		want := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point,
 			unicode.Variation_Selector) &&
 			!unicode.In(r, visibleControls...)
-		if _, removed := catalog.Sanitise("a" + string(r)); (removed == 1) != want {
+		if _, removed := text.Sanitise("a" + string(r)); (removed == 1) != want {
 			t.Errorf("%U: removed %d, hidden is %v", r, removed, want)
 		}
 	}
@@ -76,16 +80,16 @@ func FuzzSanitise(f *testing.F) {
 		"\r\r\n\xff", "❤\ufe0f\u200d🔥"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		clean, removed := catalog.Sanitise(text)
+	f.Fuzz(func(t *testing.T, in string) {
+		clean, removed := text.Sanitise(in)
 		if !utf8.ValidString(clean) {
 			t.Fatalf("%q is not valid UTF-8", clean)
 		}
-		if again, more := catalog.Sanitise(clean); again != clean || more != 0 {
+		if again, more := text.Sanitise(clean); again != clean || more != 0 {
 			t.Fatalf("cleaning %q again gives %q, %d removed", clean, again, more)
 		}
-		if (clean == text) != (removed == 0) && clean != strings.ReplaceAll(text, "\r\n", "\n") {
-			t.Fatalf("%q to %q, %d removed", text, clean, removed)
+		if (clean == in) != (removed == 0) && clean != strings.ReplaceAll(in, "\r\n", "\n") {
+			t.Fatalf("%q to %q, %d removed", in, clean, removed)
 		}
 		for _, r := range strings.ReplaceAll(clean, england, "") {
 			if unicode.In(r, unicode.Bidi_Control) || r < ' ' && r != '\n' && r != '\t' || 0xE0000 <= r && r < 0xE0020 {
@@ -93,4 +97,21 @@ func FuzzSanitise(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"é\u200bx": "éx", "\u200b\ufeffy": "y", "日本": "日本", "  ": "", "a\nb\t c": "a b c", "123456": "1234…",
+		"\xffy": "\uFFFDy", "y" + strings.Repeat("\u200b", 99) + "x": "y",
+	} {
+		if got := text.Line(in, 5); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestASCII(t *testing.T) {
+	if got := text.ASCII("a\x00b\"\\é\u202ec", 3); got != "abc" {
+		t.Errorf("text = %q", got)
+	}
 }

@@ -1,4 +1,4 @@
-package catalog
+package text
 
 import (
 	"strings"
@@ -151,29 +151,29 @@ func (c *cleaner) partOfEmoji(r rune, after string) bool {
 	return false
 }
 
-// cleanName reports whether a name shows all that it is.
-func cleanName(name string) bool {
-	if firstHidden(name) >= 0 {
-		cleaned, _ := Sanitise(name)
-		if cleaned != name || strings.ContainsRune(name, utf8.RuneError) {
-			return false
-		}
+// Line returns s on one line, sanitised, and cut with "…" to at most limit characters.
+func Line(s string, limit int) string {
+	// Bounds the work on a huge text; 16 bytes for each character shown leave room for what cleaning removes.
+	if most := 16 * limit; len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
 	}
-	return strings.IndexByte(name, '\n') < 0 && strings.IndexByte(name, '\t') < 0
+	s, _ = Sanitise(s)
+	s = strings.Join(strings.Fields(s), " ")
+	runes := []rune(s)
+	if len(runes) <= limit {
+		return s
+	}
+	return string(runes[:limit-1]) + ellipsis
 }
 
-// cleanValue reports whether a text that must be kept as it is hides nothing. C0 controls are written as escapes in
-// JSON and have their use in patterns and separators; joiners are part of the spelling of several languages.
-func cleanValue(value string) bool {
-	if firstHidden(value) < 0 {
-		return true
-	}
-	visible := strings.Map(func(r rune) rune {
-		if r < ' ' || r == '\u200C' || r == zeroWidthJoiner {
+// ASCII returns what may be quoted of a name that a peer chose (a host, a content type, a certificate's issuer):
+// printable ASCII without quotes and backslashes, at most limit bytes.
+func ASCII(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' {
 			return -1
 		}
 		return r
-	}, value)
-	_, removed := Sanitise(visible)
-	return removed == 0
+	}, s)
+	return s[:min(len(s), limit)]
 }
