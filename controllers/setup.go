@@ -19,7 +19,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession"
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/metrics"
@@ -79,7 +79,7 @@ func CachesSynced(m ctrl.Manager) healthz.Checker {
 
 // SetupAll adds every controller, the supervisor and the reference tracker to the manager.
 func SetupAll(m ctrl.Manager, d Dependencies) error {
-	offers := &shelf.Shelf{}
+	offers := &catalogstore.Store{}
 	if err := d.setupSessions(m, offers); err != nil {
 		return fmt.Errorf("controller agentsession: %w", err)
 	}
@@ -92,7 +92,7 @@ func SetupAll(m ctrl.Manager, d Dependencies) error {
 		Connector:  d.Connector,
 		Events:     events.New(m.GetEventRecorder("mooring")),
 		Metrics:    d.Metrics,
-		Shelf:      offers,
+		Catalogs:   offers,
 		Workers:    d.Workers,
 	}
 	if err := servers.SetupWithManager(m); err != nil {
@@ -112,13 +112,13 @@ const DefaultGateway = "https://mooring-gateway.mooring-system.svc"
 
 // setupSessions adds the controller of AgentSessions. It hears of servers in two ways: when a session has news, and
 // when the controller of servers has decided what is offered.
-func (d *Dependencies) setupSessions(m ctrl.Manager, offers *shelf.Shelf) error {
+func (d *Dependencies) setupSessions(m ctrl.Manager, offers *catalogstore.Store) error {
 	sessions := &agentsession.Reconciler{
 		Client:     m.GetClient(),
 		Live:       m.GetAPIReader(),
 		Wakes:      &agentsession.Wakes{},
 		Sessions:   d.Sessions,
-		Shelf:      offers,
+		Catalogs:   offers,
 		ConfigHash: connect.Hash,
 		Target:     connect.Target,
 		Watches: func(namespace string) bool {

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -51,9 +51,9 @@ type Sessions interface {
 	Refresh(key session.Key)
 }
 
-// Shelf tells what was decided of a server's catalog.
-type Shelf interface {
-	Item(key string) (shelf.Item, bool)
+// Catalogs tells what was decided of a server's catalog.
+type Catalogs interface {
+	Get(key string) (catalogstore.Entry, bool)
 }
 
 // Reconciler keeps one AgentSession's catalog and status.
@@ -64,7 +64,7 @@ type Reconciler struct {
 	// Wakes has this controller woken when a server has news.
 	Wakes    *Wakes
 	Sessions Sessions
-	Shelf    Shelf
+	Catalogs Catalogs
 	// ConfigHash identifies the configuration that a server's list must have been made under.
 	ConfigHash func(*v1alpha1.MCPServerSpec) string
 	// Target is a server's address as messages show it.
@@ -175,7 +175,7 @@ func (r *Reconciler) forget(ctx context.Context, gone types.NamespacedName) erro
 
 // ServerChanged has every AgentSession look at a server whose session or catalog has news. It never blocks.
 func (r *Reconciler) ServerChanged(key session.Key) {
-	if _, offered := r.Shelf.Item(string(key)); !offered {
+	if _, offered := r.Catalogs.Get(string(key)); !offered {
 		r.slices.drop(key)
 	}
 	r.Wakes.Notify(key)

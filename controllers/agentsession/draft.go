@@ -9,8 +9,8 @@ import (
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -24,13 +24,13 @@ type slicesMade struct {
 // sliceMade is a slice and what it was made of.
 type sliceMade struct {
 	offered *catalog.Catalog
-	server  offer.Server
-	slice   *offer.Slice
+	server  sessioncatalog.ServerInfo
+	slice   *sessioncatalog.ServerEntry
 }
 
 // of returns the slice of a server's tools as they are offered now.
-func (m *slicesMade) of(choice *selection.Choice, offered *catalog.Catalog) *offer.Slice {
-	server := offer.Server{
+func (m *slicesMade) of(choice *selection.Choice, offered *catalog.Catalog) *sessioncatalog.ServerEntry {
+	server := sessioncatalog.ServerInfo{
 		Ref: choice.Ref, UID: string(choice.Server.UID), Source: choice.Source(), Notes: choice.Server.Spec.Notes,
 	}
 	key := session.Key(choice.Server.UID)
@@ -46,7 +46,7 @@ func (m *slicesMade) of(choice *selection.Choice, offered *catalog.Catalog) *off
 		return made.slice
 	}
 	part := catalog.ServerPart(choice.Namespace, choice.Name, choice.Foreign)
-	slice := offer.NewSlice(server, part, offered.Tools)
+	slice := sessioncatalog.NewServerEntry(server, part, offered.Tools)
 	m.guarded[key][choice.Foreign] = &sliceMade{offered: offered, server: server, slice: &slice}
 	return &slice
 }
@@ -60,8 +60,8 @@ func (m *slicesMade) drop(key session.Key) {
 
 // draft is what is to be published: one slice or error for each selected server, in the order of the servers.
 type draft struct {
-	slices []*offer.Slice
-	errors []offer.Error
+	slices []*sessioncatalog.ServerEntry
+	errors []sessioncatalog.Error
 }
 
 // draft decides for each selected server what agents are to see of it. While it is not known which servers are
@@ -71,9 +71,9 @@ func (r *Reconciler) draft(s *scope) draft {
 	before, frozen := s.document, s.chosen.Fault != nil
 	switch {
 	case before == nil && frozen:
-		return draft{errors: []offer.Error{{Reason: v1alpha1.ReasonDiscoveryFailed}}}
+		return draft{errors: []sessioncatalog.Error{{Reason: v1alpha1.ReasonDiscoveryFailed}}}
 	case before == nil:
-		before = &offer.Document{}
+		before = &sessioncatalog.Document{}
 	case frozen:
 		d.errors = slices.Clone(before.Errors)
 	}
@@ -95,7 +95,7 @@ func (r *Reconciler) draft(s *scope) draft {
 
 // sliceOf is what is offered of a server: what is offered now, else what agents have of it. Nil where there is neither,
 // and where it refuses to be used and has done so long enough.
-func (r *Reconciler) sliceOf(s *scope, v *server, before *offer.Document) *offer.Slice {
+func (r *Reconciler) sliceOf(s *scope, v *server, before *sessioncatalog.Document) *sessioncatalog.ServerEntry {
 	if v.Server == nil {
 		return nil
 	}
@@ -107,27 +107,29 @@ func (r *Reconciler) sliceOf(s *scope, v *server, before *offer.Document) *offer
 	}
 	passes := s.sieve()
 	if v.standing.Stored != nil && s.chosen.Fault == nil {
-		if v.item.Refusal == shelf.Rejected { // they are what an earlier declaration let through
+		if v.entry.Acceptance == catalogstore.NotAccepted { // they are what an earlier declaration let through
 			passes = passes.with(v.Server)
 		}
 		return s.memory.pass(v.Ref, r.slices.of(&v.Choice, v.standing.Stored), passes)
 	}
-	at := slices.IndexFunc(before.Slices, func(o offer.Slice) bool { return o.Ref == v.Ref })
-	if at < 0 || before.Slices[at].UID != string(v.Server.UID) {
+	at := slices.IndexFunc(before.Servers, func(o sessioncatalog.ServerEntry) bool { return o.Ref == v.Ref })
+	if at < 0 || before.Servers[at].UID != string(v.Server.UID) {
 		return nil
 	}
-	return s.memory.pass(v.Ref, &before.Slices[at], passes.with(v.Server))
+	return s.memory.pass(v.Ref, &before.Servers[at], passes.with(v.Server))
 }
 
 // sieve is what a tool must pass. patterns is a text that is equal exactly when what passes is.
 type sieve struct {
 	patterns string
-	allows   func(tool *offer.Tool) bool
+	allows   func(tool *sessioncatalog.Tool) bool
 }
 
 // sieve is what the session and its parents let through.
 func (s *scope) sieve() sieve {
-	return sieve{patterns: s.chosen.Patterns, allows: func(tool *offer.Tool) bool { return s.chosen.Allows(tool.Name) }}
+	return sieve{patterns: s.chosen.Patterns, allows: func(tool *sessioncatalog.Tool) bool {
+		return s.chosen.Allows(tool.Name)
+	}}
 }
 
 // with adds what a server's declaration demands of tools that agents have, where no newer ones are known that it was
@@ -142,7 +144,7 @@ func (f sieve) with(server *v1alpha1.MCPServer) sieve {
 	unapproved := server.Spec.PinPolicy() == v1alpha1.PinStrict && tools.ApprovedDigest == ""
 	return sieve{
 		patterns: fmt.Sprintf("%s%q %q %t\n", f.patterns, tools.Allow, tools.Deny, unapproved),
-		allows: func(tool *offer.Tool) bool {
+		allows: func(tool *sessioncatalog.Tool) bool {
 			return f.allows(tool) && !unapproved && (err != nil || filter.Allows(tool.RawName))
 		},
 	}
@@ -150,19 +152,19 @@ func (f sieve) with(server *v1alpha1.MCPServer) sieve {
 
 // errorOf is what is said of a server without a slice. What was said once stands. A server that is only late gets its
 // time first, unless its tools are being taken away.
-func errorOf(s *scope, v *server, before *offer.Document) (offer.Error, bool) {
+func errorOf(s *scope, v *server, before *sessioncatalog.Document) (sessioncatalog.Error, bool) {
 	for _, said := range before.Errors {
 		if said.Server == v.Ref {
 			return said, true
 		}
 	}
-	_, had := before.Slice(v.Ref)
+	_, had := before.Server(v.Ref)
 	limit := v.seen.Add(gate.HoldLimit)
 	if v.standing.State == gate.Pending && !had && s.now.Before(limit) {
 		s.lookAgain(limit)
-		return offer.Error{}, false
+		return sessioncatalog.Error{}, false
 	}
-	return offer.Error{Server: v.Ref, Reason: v.standing.Reason}, true
+	return sessioncatalog.Error{Server: v.Ref, Reason: v.standing.Reason}, true
 }
 
 // takesAway tells whether a server loses its tools, or some of them because somebody edited a declaration. Tools that a
@@ -172,8 +174,8 @@ func (s *scope) takesAway(d *draft) bool {
 	if s.document == nil || s.memory.last.covers(s, *d) { // what agents have was made of it
 		return false
 	}
-	return slices.ContainsFunc(s.document.Slices, func(o offer.Slice) bool {
-		at := slices.IndexFunc(d.slices, func(n *offer.Slice) bool { return n.Ref == o.Ref })
+	return slices.ContainsFunc(s.document.Servers, func(o sessioncatalog.ServerEntry) bool {
+		at := slices.IndexFunc(d.slices, func(n *sessioncatalog.ServerEntry) bool { return n.Ref == o.Ref })
 		if at < 0 || d.slices[at].UID != o.UID {
 			return len(o.Tools) > 0
 		}
@@ -184,12 +186,12 @@ func (s *scope) takesAway(d *draft) bool {
 
 // denies tells of a tool of a server whether the declarations as they stand deny it. That somebody edited them is told
 // by that also where it is not known of which ones the ConfigMap was made, as after a restart.
-func (s *scope) denies(ref catalog.Ref) func(tool *offer.Tool) bool {
+func (s *scope) denies(ref catalog.Ref) func(tool *sessioncatalog.Tool) bool {
 	passes := s.sieve()
 	if at := slices.IndexFunc(s.servers, func(v server) bool { return v.Ref == ref }); at >= 0 {
 		passes = passes.with(s.servers[at].Server)
 	}
-	return func(tool *offer.Tool) bool { return !passes.allows(tool) }
+	return func(tool *sessioncatalog.Tool) bool { return !passes.allows(tool) }
 }
 
 // edited tells whether the filters, or a server's declaration, are others than when agents were last given its tools.
@@ -201,16 +203,16 @@ func (s *scope) edited(ref catalog.Ref) bool {
 	at := slices.IndexFunc(s.servers, func(v server) bool { return v.Ref == ref })
 	generation, known := last.generations[ref]
 	return s.chosen.Patterns != last.patterns ||
-		known && at >= 0 && s.servers[at].item != nil && s.servers[at].item.Generation != generation
+		known && at >= 0 && s.servers[at].entry != nil && s.servers[at].entry.Generation != generation
 }
 
 // lacking are the tools of a slice that another one is without.
-func lacking(from, slice *offer.Slice) []*offer.Tool {
+func lacking(from, slice *sessioncatalog.ServerEntry) []*sessioncatalog.Tool {
 	names := map[string]bool{}
 	for i := range from.Tools {
 		names[from.Tools[i].Name] = true
 	}
-	var lost []*offer.Tool
+	var lost []*sessioncatalog.Tool
 	for i := range slice.Tools {
 		if tool := &slice.Tools[i]; !names[tool.Name] {
 			lost = append(lost, tool)
@@ -219,24 +221,13 @@ func lacking(from, slice *offer.Slice) []*offer.Tool {
 	return lost
 }
 
-// doubled are the servers that lost tools to others of the same exposed name.
-func (d *draft) doubled(document *offer.Document) []catalog.Ref {
-	var refs []catalog.Ref
-	for _, slice := range d.slices {
-		if merged, ok := document.Slice(slice.Ref); ok && len(merged.Tools) < len(slice.Tools) {
-			refs = append(refs, slice.Ref)
-		}
-	}
-	return refs
-}
-
-func (d *draft) publish(s *scope) (offer.Publication, error) {
-	all := make([]offer.Slice, 0, len(d.slices))
+func (d *draft) publish(s *scope) (sessioncatalog.Publication, error) {
+	all := make([]sessioncatalog.ServerEntry, 0, len(d.slices))
 	for _, slice := range d.slices {
 		all = append(all, *slice)
 	}
 	self := catalog.Ref{Namespace: s.name.Namespace, Name: s.name.Name}
-	publication, err := offer.Publish(self, offer.DefaultEndpoint, all, d.errors)
+	publication, err := sessioncatalog.Publish(self, sessioncatalog.DefaultEndpoint, all, d.errors)
 	if err != nil {
 		return publication, fmt.Errorf("catalog: %w", err)
 	}

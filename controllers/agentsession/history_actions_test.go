@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
@@ -284,7 +284,7 @@ func declareServerAnew(h *history) string {
 		h.Expect(h.api.Delete(h.t.Context(), server)).To(Succeed())
 	}
 	h.sessions.Forget(session.Key(f.uid))
-	h.shelf.Drop(string(f.uid))
+	h.store.Delete(string(f.uid))
 	h.Expect(h.api.Create(h.t.Context(), h.newServer(f))).To(Succeed())
 	return h.heard(f) + " is declared anew"
 }
@@ -528,7 +528,7 @@ func restart(h *history) string {
 }
 
 func restartWithTheServers(h *history) string {
-	h.sessions, h.shelf = sessiontest.NewSessions(nil), &shelf.Shelf{}
+	h.sessions, h.store = sessiontest.NewSessions(nil), &catalogstore.Store{}
 	h.start()
 	what := "the manager is restarted"
 	for _, f := range h.fars {

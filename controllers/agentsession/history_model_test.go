@@ -15,7 +15,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/session/sessiontest"
@@ -239,23 +239,23 @@ func (h *history) look(f *far) {
 	server, key := h.server(f), session.Key(f.uid)
 	if server == nil {
 		h.sessions.Forget(key)
-		h.shelf.Drop(string(key))
+		h.store.Delete(string(key))
 		return
 	}
 	address := addressOf(&server.Spec)
-	item := shelf.Item{Generation: server.Generation, ConfigHash: address}
+	item := catalogstore.Entry{Generation: server.Generation, ConfigHash: address}
 	if server.Spec.Disabled || !acceptable(server) {
 		h.sessions.Forget(key)
 		if f.state == refuses {
 			f.become(late)
 		}
 		if !server.Spec.Disabled {
-			item.Refusal, item.Trouble.Reason = shelf.Rejected, v1alpha1.ReasonInvalidConfiguration
+			item.Acceptance, item.Trouble.Reason = catalogstore.NotAccepted, v1alpha1.ReasonInvalidConfiguration
 			if f.judgedAddress == address {
 				item.Offered = f.judged
 			}
 		}
-		h.shelf.Put(string(key), item)
+		h.store.Set(string(key), item)
 		return
 	}
 	snapshot := f.snapshot()
@@ -263,18 +263,18 @@ func (h *history) look(f *far) {
 		f.stored, f.address, item.Listing = slices.Clone(f.lists), address, snapshot.ListingID
 	}
 	if f.address == address {
-		item.Offered = shelved(f.offers(server))
+		item.Offered = stored(f.offers(server))
 	}
 	f.judged, f.judgedAddress = item.Offered, address
 	if fault := snapshot.Fault; fault != nil {
-		item.Trouble = shelf.Trouble{Class: string(fault.Class), Reason: string(fault.Reason), Message: f.state}
+		item.Trouble = catalogstore.Trouble{Class: string(fault.Class), Reason: string(fault.Reason), Message: f.state}
 	}
 	if f.state == mute {
-		item.Trouble = shelf.Trouble{Reason: v1alpha1.ReasonListToolsFailed, Message: f.state}
+		item.Trouble = catalogstore.Trouble{Reason: v1alpha1.ReasonListToolsFailed, Message: f.state}
 	}
 	h.sessions.Ensure(key, session.Config{Catalog: address})
 	h.sessions.Set(key, snapshot)
-	h.shelf.Put(string(key), item)
+	h.store.Set(string(key), item)
 }
 
 func (f *far) snapshot() session.Snapshot {
@@ -306,7 +306,7 @@ func (f *far) snapshot() session.Snapshot {
 // nothingShelved is a catalog without tools, which is another thing than none.
 var nothingShelved = catalog.New(nil)
 
-func shelved(tools []string) *catalog.Catalog {
+func stored(tools []string) *catalog.Catalog {
 	if len(tools) == 0 {
 		return &nothingShelved
 	}

@@ -24,8 +24,8 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
@@ -123,13 +123,13 @@ func newLead() *v1alpha1.AgentSession {
 	return builder.AgentSession("lead").Namespace(testNamespace).SelectAll().ForeignRef("shared", "fs").Obj()
 }
 
-// start makes a reconciler that remembers nothing, over the sessions and the shelf that there are.
+// start makes a reconciler that remembers nothing, over the sessions and the store that there are.
 func (h *history) start() {
-	sessions, shelved := h.sessions, h.shelf
+	sessions, stored := h.sessions, h.store
 	h.restart()
-	h.sessions, h.shelf = sessions, shelved
+	h.sessions, h.store = sessions, stored
 	r := h.reconciler
-	r.Sessions, r.Shelf, r.ConfigHash = sessions, shelved, addressOf
+	r.Sessions, r.Catalogs, r.ConfigHash = sessions, stored, addressOf
 	r.Client = interceptor.NewClient(interceptor.NewClient(h.api, h.storage()), h.cached())
 	h.tokens, h.filled, h.last.offered = writeBurst, time.Now(), nil
 }
@@ -282,12 +282,12 @@ func (h *history) onOffer() map[string]offered {
 	if session, ok := h.find(); !ok || object == nil || !metav1.IsControlledBy(object, session) {
 		return nil
 	}
-	document, err := offer.Decode(object.Data, object.BinaryData)
+	document, err := sessioncatalog.Decode(object.Data, object.BinaryData)
 	if err != nil {
 		return nil
 	}
 	out := map[string]offered{}
-	for _, slice := range document.Slices {
+	for _, slice := range document.Servers {
 		for _, tool := range slice.Tools {
 			out[tool.Name] = offered{slice.Ref, slice.UID, tool.RawName, titleIn(tool.Entry)}
 		}
@@ -455,7 +455,7 @@ func (h *history) restartAtRest() {
 		h.Expect(cmp.Diff(object, h.configMap())).To(BeEmpty(), when)
 		h.Expect(cmp.Diff(session, h.get())).To(BeEmpty(), when)
 	}
-	h.sessions, h.shelf = sessiontest.NewSessions(nil), &shelf.Shelf{}
+	h.sessions, h.store = sessiontest.NewSessions(nil), &catalogstore.Store{}
 	h.start()
 	for _, f := range h.fars {
 		f.behind, f.judged = true, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/mooring-dev/mooring/controllers/agentsession/throttle"
 	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -59,28 +59,28 @@ type memory struct {
 // decoded is what the ConfigMap of one version holds; document is nil when that is not what it should be.
 type decoded struct {
 	version  string
-	document *offer.Document
+	document *sessioncatalog.Document
 }
 
 // good is what was published last, whatever became of the ConfigMap.
 type good struct {
-	document *offer.Document
+	document *sessioncatalog.Document
 	encoding string
 }
 
 // cutSlice is the part of a slice that passes the filters.
 type cutSlice struct {
-	whole    *offer.Slice
+	whole    *sessioncatalog.ServerEntry
 	patterns string
-	part     *offer.Slice
+	part     *sessioncatalog.ServerEntry
 }
 
 // published is what the ConfigMap of one version was made of: also the filters, and of which generation the declaration
 // of each server was.
 type published struct {
 	version     string
-	slices      []*offer.Slice
-	errors      []offer.Error
+	slices      []*sessioncatalog.ServerEntry
+	errors      []sessioncatalog.Error
 	reduced     reduced
 	patterns    string
 	generations map[catalog.Ref]int64
@@ -88,8 +88,8 @@ type published struct {
 
 // reduced are the servers of which not everything is offered that was to be.
 type reduced struct {
-	// gaveWay: their tools did not fit. doubled: some of their tools have names of another server's.
-	gaveWay, doubled []catalog.Ref
+	// dropped: their tools did not fit. collisions: some of their tools have names of another server's.
+	dropped, collisions []catalog.Ref
 }
 
 // of returns the memory of an object; a new object of an old name starts without one.
@@ -146,7 +146,7 @@ func (m *memory) see(servers []server, now time.Time) {
 }
 
 // pass cuts a slice down to what passes. What was cut before is not cut again.
-func (m *memory) pass(ref catalog.Ref, whole *offer.Slice, passes sieve) *offer.Slice {
+func (m *memory) pass(ref catalog.Ref, whole *sessioncatalog.ServerEntry, passes sieve) *sessioncatalog.ServerEntry {
 	if passes.patterns == "" {
 		delete(m.cut, ref)
 		return whole

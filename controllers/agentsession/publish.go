@@ -13,7 +13,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/configmap"
 )
 
@@ -107,7 +107,7 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, d draft, withdraws boo
 	return r.replace(ctx, s, d, publication, withdraws)
 }
 
-func (r *Reconciler) encode(s *scope, d draft) (offer.Publication, error) {
+func (r *Reconciler) encode(s *scope, d draft) (sessioncatalog.Publication, error) {
 	defer r.desk()()
 	return d.publish(s)
 }
@@ -123,7 +123,7 @@ func (r *Reconciler) desk() (leave func()) {
 
 // replace writes what was put together, if it is not what stands there and its turn has come.
 func (r *Reconciler) replace(
-	ctx context.Context, s *scope, d draft, publication offer.Publication, withdraws bool,
+	ctx context.Context, s *scope, d draft, publication sessioncatalog.Publication, withdraws bool,
 ) (err error) {
 	m, first := s.memory, s.document == nil
 	last, content := s.made(d, &publication), s.content(publication.Encoded)
@@ -161,15 +161,15 @@ func (r *Reconciler) replace(
 }
 
 // made is what a ConfigMap of the present version would have been made of.
-func (s *scope) made(d draft, publication *offer.Publication) published {
+func (s *scope) made(d draft, publication *sessioncatalog.Publication) published {
 	made := published{
 		version: s.stored.version(), slices: d.slices, errors: d.errors, patterns: s.chosen.Patterns,
-		reduced:     reduced{gaveWay: publication.GaveWay, doubled: d.doubled(&publication.Document)},
+		reduced:     reduced{dropped: publication.Dropped, collisions: publication.Collisions},
 		generations: map[catalog.Ref]int64{},
 	}
 	for i := range s.servers {
-		if v := &s.servers[i]; v.item != nil {
-			made.generations[v.Ref] = v.item.Generation
+		if v := &s.servers[i]; v.entry != nil {
+			made.generations[v.Ref] = v.entry.Generation
 		}
 	}
 	return made
@@ -190,7 +190,7 @@ func tellPublished(s *scope) {
 	}
 	s.tellCatalog()
 	switch fault := s.chosen.Fault; {
-	case fault != nil && len(s.document.Slices) == 0:
+	case fault != nil && len(s.document.Servers) == 0:
 		s.say.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message+"; an empty catalog is published meanwhile")
 		return
 	case fault != nil:

@@ -19,7 +19,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -30,7 +30,7 @@ import (
 func (w *world) entries() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
-	for _, slice := range w.document().Slices {
+	for _, slice := range w.document().Servers {
 		for _, tool := range slice.Tools {
 			out[tool.Name] = string(tool.Entry)
 		}
@@ -137,21 +137,23 @@ func TestSeedRule9_WithdrawalAndOutage(t *testing.T) {
 		"unreachable, and nothing is stored": {func(w *world) { w.down("b") }, time.Hour, "mcp_a_x mcp_b_y"},
 		"quarantined": {func(w *world) {
 			w.stands("b", session.Snapshot{State: session.Quarantined, Settled: true, Fault: fault(failure.ServerError)},
-				shelf.Item{Offered: offering("y")})
+				catalogstore.Entry{Offered: offering("y")})
 		}, time.Hour, "mcp_a_x mcp_b_y"},
 		"exhausted": {func(w *world) {
 			w.stands("b", session.Snapshot{State: session.Retired, Settled: true, Fault: fault(failure.ServerError),
-				Retirement: session.Exhausted, RetiredAt: time.Now()}, shelf.Item{Offered: offering("y")})
+				Retirement: session.Exhausted, RetiredAt: time.Now()}, catalogstore.Entry{Offered: offering("y")})
 		}, time.Hour, "mcp_a_x mcp_b_y"},
 		"refused": {func(w *world) { w.refuse("b", "y") }, gate.WithdrawAfter - time.Second, "mcp_a_x mcp_b_y"},
 		"refused, five minutes on": {
 			func(w *world) { w.refuse("b", "y") }, gate.WithdrawAfter, "mcp_a_x b: AuthenticationFailed",
 		},
 		"rejected for a mistake in its declaration": {func(w *world) {
-			w.shelf.Put("uid-b", shelf.Item{Generation: 1, Refusal: shelf.Rejected, Trouble: shelf.Trouble{Reason: "X"}})
+			w.store.Set("uid-b", catalogstore.Entry{
+				Generation: 1, Acceptance: catalogstore.NotAccepted, Trouble: catalogstore.Trouble{Reason: "X"},
+			})
 		}, time.Hour, "mcp_a_x mcp_b_y"},
 		"its address was changed, and it does not answer yet": {func(w *world) {
-			w.shelf.Put("uid-b", shelf.Item{Generation: 2, ConfigHash: "other"})
+			w.store.Set("uid-b", catalogstore.Entry{Generation: 2, ConfigHash: "other"})
 		}, time.Hour, "mcp_a_x mcp_b_y"},
 	} {
 		inBubble(t, name, func(t *testing.T) {
@@ -173,7 +175,7 @@ func (w *world) refuse(name string, tools ...string) {
 	fault := &session.Fault{Failure: failure.Failure{Class: failure.Auth, Reason: failure.AuthenticationFailed}}
 	w.stands(name, session.Snapshot{
 		State: session.Retired, Settled: true, Fault: fault, Retirement: session.Refused, RetiredAt: time.Now(),
-	}, shelf.Item{Offered: offering(tools...)})
+	}, catalogstore.Entry{Offered: offering(tools...)})
 }
 
 // change edits a server as a person would.
@@ -257,7 +259,7 @@ func TestRestartTellsNothing(t *testing.T) {
 				w.down("b")
 				w.stands("c", session.Snapshot{
 					State: session.Connected, Settled: true, ListFault: &session.Fault{},
-				}, shelf.Item{Trouble: shelf.Trouble{Reason: "ListToolsFailed", Message: "c lists nothing"}})
+				}, catalogstore.Entry{Trouble: catalogstore.Trouble{Reason: "ListToolsFailed", Message: "c lists nothing"}})
 			}
 			lists()
 			w.pass()
@@ -388,7 +390,7 @@ func TestDamagedConfigMapIsPutRight(t *testing.T) {
 	})
 }
 
-// Both filters hold: the server's, which the shelf has seen to, and the agent session's on exposed names.
+// Both filters hold: the server's, which the catalog store has applied, and the agent session's on exposed names.
 func TestToolsFilter(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {
 		w := newWorld(t, agent().Allow("mcp_a_*", "mcp_c_*").Deny("*_y").Obj(),
@@ -419,7 +421,7 @@ func TestB32_ForeignServerOfTheSameName(t *testing.T) {
 		}).Obj()
 		w := newWorld(t, agent().Ref("a").ForeignRef("shared", "a").Obj(), declared("a").Obj(), far)
 		w.up("a", "x")
-		w.stands("far", session.Snapshot{State: session.Connected, Settled: true}, shelf.Item{Offered: offering("x")})
+		w.stands("far", session.Snapshot{State: session.Connected, Settled: true}, catalogstore.Entry{Offered: offering("x")})
 		w.pass()
 		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_shared-a_x"))
 		routes := w.document().Routes()
@@ -436,7 +438,8 @@ func TestB32_SameExposedNameOfTwoServers(t *testing.T) {
 		}).Obj()
 		w := newWorld(t, agent().Ref("shared-a").ForeignRef("shared", "a").Obj(), declared("shared-a").Obj(), far)
 		w.up("shared-a", "x")
-		w.stands("far", session.Snapshot{State: session.Connected, Settled: true}, shelf.Item{Offered: offering("x", "y")})
+		w.stands("far", session.Snapshot{State: session.Connected, Settled: true},
+			catalogstore.Entry{Offered: offering("x", "y")})
 		w.pass()
 		w.Expect(w.document().Routes()["mcp_shared-a_x"].UID).To(Equal("uid-shared-a"))
 		w.Expect(w.document().Routes()["mcp_shared-a_y"].UID).To(Equal("uid-far"))
@@ -454,7 +457,7 @@ func TestB40_LargestSlicesGiveWay(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Obj())
 		w.up("a", "x")
 		huge := huge(2 << 20)
-		w.stands("b", session.Snapshot{State: session.Connected, Settled: true}, shelf.Item{Offered: huge})
+		w.stands("b", session.Snapshot{State: session.Connected, Settled: true}, catalogstore.Entry{Offered: huge})
 		w.pass()
 		w.Expect(w.offers()).To(Equal("mcp_a_x b: CatalogTooLarge"))
 		w.Expect(w.ready()).To(Equal("True PartiallyAvailable"))

@@ -11,7 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/builder"
@@ -30,7 +30,7 @@ var losses = map[string]func(w *world){
 // What was published outlives the ConfigMap: it stands there again, also where only the ConfigMap held it.
 func TestWhatIsLostIsPutBack(t *testing.T) {
 	unknown := func(w *world) { // a server of which nothing is stored, for one
-		w.stands("a", session.Snapshot{State: session.Connecting}, shelf.Item{})
+		w.stands("a", session.Snapshot{State: session.Connecting}, catalogstore.Entry{})
 	}
 	for loss, loses := range losses {
 		for name, during := range map[string]func(w *world){
@@ -227,7 +227,7 @@ func TestGateAfterARestartUnderAFault(t *testing.T) {
 		w.pass()
 		lead := builder.AgentSession("lead").Namespace(testNamespace).Obj()
 		w.Expect(w.api.Create(t.Context(), lead)).To(Succeed())
-		w.stands("a", session.Snapshot{State: session.Connecting}, shelf.Item{})
+		w.stands("a", session.Snapshot{State: session.Connecting}, catalogstore.Entry{})
 		w.pass()
 		w.advance(time.Second)
 		w.Expect(w.offers()).To(Equal(": DiscoveryFailed"), "nothing empty is published while it is only late")

@@ -16,7 +16,7 @@ import (
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -110,15 +110,15 @@ func follows(chosen *selection.Result) following {
 }
 
 // given are the servers whose tools agents have, by name and UID, and those of which they are told why not.
-func given(document *offer.Document) map[catalog.Ref]string {
+func given(document *sessioncatalog.Document) map[catalog.Ref]string {
 	servers := map[catalog.Ref]string{}
 	for _, failed := range document.Errors {
 		if failed.Server != (catalog.Ref{}) {
 			servers[failed.Server] = ""
 		}
 	}
-	for i := range document.Slices {
-		servers[document.Slices[i].Ref] = document.Slices[i].UID
+	for i := range document.Servers {
+		servers[document.Servers[i].Ref] = document.Servers[i].UID
 	}
 	return servers
 }
@@ -135,13 +135,13 @@ func (r *Reconciler) observe(choice selection.Choice, s *scope) server {
 	if snapshot, ok := r.Sessions.Snapshot(v.key); ok {
 		v.snapshot = &snapshot
 	}
-	if item, ok := r.Shelf.Item(string(v.key)); ok {
-		v.item = &item
+	if entry, ok := r.Catalogs.Get(string(v.key)); ok {
+		v.entry = &entry
 	}
 	v.standing = gate.Judge(gate.Observation{
 		Created: declared.CreationTimestamp.Time, Generation: declared.Generation,
 		ConfigHash: r.ConfigHash(&declared.Spec), NeverProbed: declared.Spec.ProbeInterval() == 0,
-		Snapshot: v.snapshot, Item: v.item,
+		Snapshot: v.snapshot, Entry: v.entry,
 	}, s.now)
 	return v
 }

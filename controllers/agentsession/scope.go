@@ -10,8 +10,8 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/selection"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/conditions"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -40,7 +40,7 @@ type scope struct {
 
 	// document is what agents have, nil when nothing of this object's, and encoding how it stands in the ConfigMap.
 	// resolve sets them, and publish when it writes.
-	document *offer.Document
+	document *sessioncatalog.Document
 	encoding string
 
 	// publish sets these.
@@ -61,10 +61,10 @@ type server struct {
 	selection.Choice
 	key      session.Key
 	snapshot *session.Snapshot
-	item     *shelf.Item
+	entry    *catalogstore.Entry
 	standing gate.Standing
-	seen     time.Time    // when it first matched
-	slice    *offer.Slice // what is offered of it, set by publish
+	seen     time.Time                   // when it first matched
+	slice    *sessioncatalog.ServerEntry // what is offered of it, set by publish
 }
 
 func newScope(name types.NamespacedName, object *v1alpha1.AgentSession, memory *memory) *scope {

@@ -51,7 +51,7 @@ func (r *Reconciler) begin(s *scope) {
 		if m.reload = s.reload(); m.reload != "" {
 			r.again(s)
 		}
-	case found && (m.run != nil || s.document == nil || len(s.document.Slices) == 0):
+	case found && (m.run != nil || s.document == nil || len(s.document.Servers) == 0):
 		m.start(s)
 	case m.run != nil:
 		m.run.Timeout = s.before.Spec.Gate()

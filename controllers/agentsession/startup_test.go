@@ -8,7 +8,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/builder"
 )
@@ -92,9 +92,9 @@ func TestGateWaitsForAListToBeJudged(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.up("a", "x")
-		item, _ := w.shelf.Item("uid-a")
+		item, _ := w.store.Get("uid-a")
 		item.Listing, item.Offered = "an older one", offering("old")
-		w.shelf.Put("uid-a", item)
+		w.store.Set("uid-a", item)
 		w.pass()
 		w.Expect(w.offers()).To(Equal("nothing"))
 		w.up("a", "x")
@@ -117,8 +117,9 @@ func TestGitOpsOrder(t *testing.T) {
 		w.advance(quarter / 2)
 		w.Expect(w.offers()).To(Equal("nothing"), "another one may be applied after the first")
 		w.Expect(w.api.Create(t.Context(), declared("b").Created(time.Now()).Obj())).To(Succeed())
-		w.stands("b", session.Snapshot{State: session.Connecting}, shelf.Item{
-			Refusal: shelf.Incomplete, Trouble: shelf.Trouble{Reason: "SecretNotFound", Message: "Secret b is missing"},
+		w.stands("b", session.Snapshot{State: session.Connecting}, catalogstore.Entry{
+			Acceptance: catalogstore.AwaitsReference,
+			Trouble:    catalogstore.Trouble{Reason: "SecretNotFound", Message: "Secret b is missing"},
 		})
 		w.pass()
 		w.advance(3 * time.Second)
@@ -141,8 +142,9 @@ func TestGitOpsOrder(t *testing.T) {
 	})
 	inBubble(t, "a Secret that never comes", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Created(time.Now()).Obj())
-		w.shelf.Put("uid-a", shelf.Item{
-			Generation: 1, Refusal: shelf.Incomplete, Trouble: shelf.Trouble{Reason: "SecretNotFound"},
+		w.store.Set("uid-a", catalogstore.Entry{
+			Generation: 1, Acceptance: catalogstore.AwaitsReference,
+			Trouble: catalogstore.Trouble{Reason: "SecretNotFound"},
 		})
 		w.pass()
 		w.advance(gate.ReferenceGrace)
@@ -273,7 +275,7 @@ func TestSeedRule8_Reload(t *testing.T) {
 		refreshing, _ := w.sessions.Snapshot(key("a"))
 		refreshing.RefreshPending = true
 		w.sessions.Set(key("a"), refreshing)
-		w.shelf.Put("uid-a", shelf.Item{Generation: 1, ConfigHash: "h"}) // no stored tools: it holds the gate
+		w.store.Set("uid-a", catalogstore.Entry{Generation: 1, ConfigHash: "h"}) // no stored tools: it holds the gate
 		w.annotate("1")
 		w.pass()
 		w.advance(time.Second)

@@ -12,8 +12,8 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/controllers/agentsession/throttle"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/text"
@@ -56,7 +56,7 @@ func (r *Reconciler) tellServers(s *scope) tally {
 	for i := range s.servers {
 		v := &s.servers[i]
 		entry, stands := r.entry(s, v)
-		count.unheard = count.unheard || stands || v.Server != nil && v.item == nil
+		count.unheard = count.unheard || stands || v.Server != nil && v.entry == nil
 		usable := entry.State == v1alpha1.ServerConnected || entry.State == v1alpha1.ServerDeferred
 		usable = usable && s.has(v)
 		if v.Selected() {
@@ -81,7 +81,7 @@ func (s *scope) has(v *server) bool {
 	if s.document == nil {
 		return false
 	}
-	_, ok := s.document.Slice(v.Ref)
+	_, ok := s.document.Server(v.Ref)
 	return ok
 }
 
@@ -110,11 +110,11 @@ func (r *Reconciler) entry(s *scope, v *server) (entry v1alpha1.SessionServerSta
 	return entry, stands
 }
 
-func toolsOf(document *offer.Document, v *server) *int32 {
+func toolsOf(document *sessioncatalog.Document, v *server) *int32 {
 	if document == nil {
 		return nil
 	}
-	slice, _ := document.Slice(v.Ref)
+	slice, _ := document.Server(v.Ref)
 	return ptr.To(int32(len(slice.Tools))) //nolint:gosec // what fits into a ConfigMap
 }
 
@@ -151,24 +151,24 @@ func state(s *scope, v *server) string {
 // explain says what keeps a server from being used.
 func (r *Reconciler) explain(s *scope, v *server, entry *v1alpha1.SessionServerStatus) {
 	switch {
-	case slices.Contains(s.reduced.gaveWay, v.Ref):
+	case slices.Contains(s.reduced.dropped, v.Ref):
 		entry.Message = "its tools do not fit into the catalog beside those of the other servers; choose fewer servers, " +
 			"or fewer tools by spec.tools"
 		return
-	case slices.Contains(s.reduced.doubled, v.Ref):
+	case slices.Contains(s.reduced.collisions, v.Ref):
 		entry.Message = "some of its tools are left out, because another server's have the same exposed names; " +
 			"choose one of the two servers, or rename one"
 		return
 	}
-	var trouble shelf.Trouble
-	if v.item != nil {
-		trouble = v.item.Trouble
+	var trouble catalogstore.Trouble
+	if v.entry != nil {
+		trouble = v.entry.Trouble
 	}
 	switch fault := faultOf(v); {
 	case fault != nil && trouble.Reason != string(fault.Reason): // it was not told yet
 		trouble.Class, trouble.Message = string(fault.Class), failure.Message(fault.Failure, r.Target(&v.Server.Spec))
 	case fault == nil && v.standing.State == gate.Live && trouble.Class != "": // it was, and is over
-		trouble = shelf.Trouble{}
+		trouble = catalogstore.Trouble{}
 	}
 	entry.Class, entry.Message = trouble.Class, text.Fit(trouble.Message, maxMessage)
 }

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -38,7 +38,7 @@ func TestSeedRule4_ServerStates(t *testing.T) {
 		w.late("late")
 		w.stands("listless", session.Snapshot{
 			State: session.Connected, Settled: true, ListFault: &session.Fault{Failure: failure.Failure{Class: failure.Server}},
-		}, shelf.Item{Trouble: shelf.Trouble{Class: "server", Reason: "ListToolsFailed", Message: "no list"}})
+		}, catalogstore.Entry{Trouble: catalogstore.Trouble{Class: "server", Reason: "ListToolsFailed", Message: "no list"}})
 		w.pass()
 		w.advance(30 * time.Second)
 		w.Expect(w.servers()).To(Equal("deferred Deferred 1, down Disconnected 0, downstored Disconnected 1, " +
@@ -118,7 +118,7 @@ func TestWordsForTrouble(t *testing.T) {
 	inBubble(t, "not told yet", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		fault := &session.Fault{Failure: failure.Failure{Class: failure.Transport, Reason: failure.ConnectFailed}}
-		w.stands("a", session.Snapshot{State: session.Waiting, Settled: true, Fault: fault}, shelf.Item{})
+		w.stands("a", session.Snapshot{State: session.Waiting, Settled: true, Fault: fault}, catalogstore.Entry{})
 		w.pass()
 		w.Expect(w.get().Status.Servers[0].Message).To(Equal(
 			"connection to https://a.example/mcp was refused; check that the server runs and listens there"))
@@ -126,24 +126,24 @@ func TestWordsForTrouble(t *testing.T) {
 	})
 	inBubble(t, "over, and not told yet", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
-		w.stands("a", session.Snapshot{State: session.Connected, Settled: true}, shelf.Item{
-			Offered: offering("x"), Trouble: shelf.Trouble{Class: "transport", Reason: "ConnectFailed", Message: "down"},
+		w.stands("a", session.Snapshot{State: session.Connected, Settled: true}, catalogstore.Entry{
+			Offered: offering("x"), Trouble: catalogstore.Trouble{Class: "transport", Reason: "ConnectFailed", Message: "down"},
 		})
 		w.pass()
 		w.Expect(w.get().Status.Servers[0].Message + w.get().Status.Servers[0].Class).To(BeEmpty())
 	})
 	inBubble(t, "a newer catalog that does not fit", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
-		w.stands("a", session.Snapshot{State: session.Connected, Settled: true}, shelf.Item{
-			Offered: offering("x"), Trouble: shelf.Trouble{Reason: "CatalogTooLarge", Message: "too large; kept"},
+		w.stands("a", session.Snapshot{State: session.Connected, Settled: true}, catalogstore.Entry{
+			Offered: offering("x"), Trouble: catalogstore.Trouble{Reason: "CatalogTooLarge", Message: "too large; kept"},
 		})
 		w.pass()
 		w.Expect(w.get().Status.Servers[0].Message).To(Equal("too large; kept"))
 	})
 	inBubble(t, "too long", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
-		w.stands("a", session.Snapshot{State: session.Connected, Settled: true}, shelf.Item{
-			Offered: offering("x"), Trouble: shelf.Trouble{Reason: "X", Message: strings.Repeat("é", 600)},
+		w.stands("a", session.Snapshot{State: session.Connected, Settled: true}, catalogstore.Entry{
+			Offered: offering("x"), Trouble: catalogstore.Trouble{Reason: "X", Message: strings.Repeat("é", 600)},
 		})
 		w.pass()
 		w.Expect(w.get().Status.Servers[0].Message).To(Equal(strings.Repeat("é", 254) + "…"))

@@ -14,7 +14,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/configmap"
 )
 
@@ -90,11 +90,11 @@ func (r *Reconciler) read(ctx context.Context, s *scope, from client.Reader) err
 }
 
 // decode reads what was published, proving it once for each version of the ConfigMap; nil when it is damaged.
-func (r *Reconciler) decode(m *memory, object *corev1.ConfigMap) *offer.Document {
+func (r *Reconciler) decode(m *memory, object *corev1.ConfigMap) *sessioncatalog.Document {
 	if m.decoded.version != object.ResourceVersion {
 		defer r.desk()()
 		m.decoded = decoded{version: object.ResourceVersion}
-		if document, err := offer.Decode(object.Data, object.BinaryData); err == nil {
+		if document, err := sessioncatalog.Decode(object.Data, object.BinaryData); err == nil {
 			m.decoded.document = &document
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/pace"
@@ -107,7 +107,7 @@ func TestB51_NamespaceThatIsNotWatched(t *testing.T) {
 		w.reconciler.Watches = nil
 		w.pass()
 		w.Expect(w.reconciler.Wakes.named(named("shared", "s")).Has(coder)).To(BeTrue())
-		w.stands("s", session.Snapshot{State: session.Connected, Settled: true}, shelf.Item{Offered: offering("x")})
+		w.stands("s", session.Snapshot{State: session.Connected, Settled: true}, catalogstore.Entry{Offered: offering("x")})
 		w.pass()
 		w.advance(quarter)
 		w.Expect(w.offers()).To(Equal("mcp_shared-s_x"))
@@ -125,10 +125,10 @@ func TestSlicesAreSharedAndForgotten(t *testing.T) {
 		w.pass()
 		again := w.reconciler.slices.guarded["uid-a"][false].slice
 		w.Expect(again).NotTo(BeIdenticalTo(made))
-		w.Expect(w.document().Slices[0].Notes).To(Equal("for all"))
+		w.Expect(w.document().Servers[0].Notes).To(Equal("for all"))
 		w.pass()
 		w.Expect(w.reconciler.slices.guarded["uid-a"][false].slice).To(BeIdenticalTo(again))
-		w.shelf.Drop("uid-a")
+		w.store.Delete("uid-a")
 		w.reconciler.ServerChanged("uid-a")
 		w.Expect(w.reconciler.slices.guarded).To(BeEmpty())
 		w.Expect(client.IgnoreNotFound(w.api.Delete(t.Context(), w.get()))).To(Succeed())

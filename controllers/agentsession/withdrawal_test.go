@@ -13,7 +13,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
@@ -180,7 +180,7 @@ func TestServerWithholdsWhileNothingIsStored(t *testing.T) {
 			w.up("a", "x", "y")
 			w.pass()
 			w.change("a", func(s *v1alpha1.MCPServer) { s.Spec.Tools = c.tools })
-			w.shelf.Put("uid-a", shelf.Item{Generation: 2, ConfigHash: "other"})
+			w.store.Set("uid-a", catalogstore.Entry{Generation: 2, ConfigHash: "other"})
 			w.pass()
 			w.Expect(w.offers()).To(Equal(c.want))
 			w.pass()
@@ -192,7 +192,7 @@ func TestServerWithholdsWhileNothingIsStored(t *testing.T) {
 			w.upAs("a", 2, "x", "y")
 			w.pass()
 			w.advance(time.Minute)
-			w.Expect(w.offers()).To(Equal("mcp_a_x mcp_a_y"), "what the shelf has was judged")
+			w.Expect(w.offers()).To(Equal("mcp_a_x mcp_a_y"), "what the store has was judged")
 		})
 	}
 }
@@ -276,7 +276,7 @@ func TestServerInThePlaceOfAnother(t *testing.T) {
 		w.Expect(w.stores).To(Equal(1+writeBurst), "the bucket is empty")
 		w.Expect(w.api.Delete(t.Context(), declared("a").Obj())).To(Succeed())
 		w.Expect(w.api.Create(t.Context(), declared("a").UID("uid-a2").Obj())).To(Succeed())
-		w.shelf.Drop("uid-a")
+		w.store.Delete("uid-a")
 		w.up("a2", "x")
 		w.pass()
 		w.Expect(w.document().Routes()).To(HaveKeyWithValue("mcp_a_x", HaveField("UID", "uid-a2")))
@@ -302,7 +302,7 @@ func TestEditBeforeARestartTakesAwayAtOnce(t *testing.T) {
 			w.annotate("1")
 			edit(w)
 			w.restart()
-			w.stands("b", session.Snapshot{State: session.Connecting}, shelf.Item{})
+			w.stands("b", session.Snapshot{State: session.Connecting}, catalogstore.Entry{})
 			w.pass()
 			w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_z"))
 			w.Expect(w.get().Status.LastHandledReloadAt).To(BeEmpty(), "the gate holds")
@@ -325,12 +325,12 @@ func TestRejectedDeclarationWithholds(t *testing.T) {
 			w.up("a", "x", "y")
 			w.pass()
 			w.change("a", func(s *v1alpha1.MCPServer) { s.Spec.Tools = &c.tools })
-			rejected := shelf.Item{
-				Generation: 2, ConfigHash: "h", Refusal: shelf.Rejected, Offered: offering("x", "y"),
-				Trouble: shelf.Trouble{Reason: "InvalidConfiguration"},
+			rejected := catalogstore.Entry{
+				Generation: 2, ConfigHash: "h", Acceptance: catalogstore.NotAccepted, Offered: offering("x", "y"),
+				Trouble: catalogstore.Trouble{Reason: "InvalidConfiguration"},
 			}
 			w.sessions.Forget("uid-a")
-			w.shelf.Put("uid-a", rejected)
+			w.store.Set("uid-a", rejected)
 			w.pass()
 			w.Expect(w.offers()).To(Equal(c.want))
 			w.advance(time.Minute)
@@ -338,7 +338,7 @@ func TestRejectedDeclarationWithholds(t *testing.T) {
 			w.restart()
 			w.pass()
 			rejected.Offered = nil
-			w.shelf.Put("uid-a", rejected)
+			w.store.Set("uid-a", rejected)
 			w.pass()
 			w.advance(time.Minute)
 			w.Expect(w.offers()).To(Equal(c.want))
@@ -371,7 +371,7 @@ func (w *world) upAs(name string, generation int64, tools ...string) {
 	w.t.Helper()
 	w.stands(name, session.Snapshot{
 		State: session.Connected, Settled: true, Listing: sessiontest.Tools(tools...), ListingID: fmt.Sprint(tools),
-	}, shelf.Item{Generation: generation, Offered: offering(tools...)})
+	}, catalogstore.Entry{Generation: generation, Offered: offering(tools...)})
 }
 
 // A server that is enabled late gets the time to connect that a new one has.

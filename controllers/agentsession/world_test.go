@@ -27,8 +27,8 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/conditions/kstatustest"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/failure"
@@ -48,14 +48,14 @@ const testNamespace = "agents"
 // coder is the agent session that the tests of this package are about.
 var coder = types.NamespacedName{Namespace: testNamespace, Name: "coder"}
 
-// world is one reconciler over a fake API server, with sessions and a shelf that say what the test wants. Its clock is
-// that of the synctest bubble; advance has passes made when they are due.
+// world is one reconciler over a fake API server, with sessions and a catalog store that say what the test wants. Its
+// clock is that of the synctest bubble; advance has passes made when they are due.
 type world struct {
 	*WithT
 	t        *testing.T
 	api      client.WithWatch
 	sessions *sessiontest.Sessions
-	shelf    *shelf.Shelf
+	store    *catalogstore.Store
 	told     *told
 	// due is when the next pass was asked for; zero: not at all.
 	due time.Time
@@ -82,10 +82,10 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 
 // restart throws away all that a process remembers.
 func (w *world) restart() {
-	w.sessions, w.shelf, w.due = sessiontest.NewSessions(nil), &shelf.Shelf{}, time.Time{}
+	w.sessions, w.store, w.due = sessiontest.NewSessions(nil), &catalogstore.Store{}, time.Time{}
 	w.reconciler = &Reconciler{
 		Client: interceptor.NewClient(w.api, w.cached()), Live: w.api,
-		Wakes: &Wakes{}, Sessions: w.sessions, Shelf: w.shelf,
+		Wakes: &Wakes{}, Sessions: w.sessions, Catalogs: w.store,
 		ConfigHash: func(*v1alpha1.MCPServerSpec) string { return "h" },
 		Target:     func(spec *v1alpha1.MCPServerSpec) string { return spec.HTTP.URL },
 		Gateway:    "https://gateway.example", Events: events.New(w.told), Workers: 1,
@@ -195,8 +195,8 @@ func (w *world) advance(d time.Duration) {
 
 func key(name string) session.Key { return session.Key("uid-" + name) }
 
-// stands lets a server's session stand as the snapshot says, and puts what was decided of it on the shelf.
-func (w *world) stands(name string, snapshot session.Snapshot, item shelf.Item) {
+// stands lets a server's session stand as the snapshot says, and puts what was decided of it in the catalog store.
+func (w *world) stands(name string, snapshot session.Snapshot, item catalogstore.Entry) {
 	w.t.Helper()
 	item.Generation, item.ConfigHash = max(item.Generation, 1), "h"
 	if item.Listing == "" && snapshot.Listing != nil {
@@ -204,7 +204,7 @@ func (w *world) stands(name string, snapshot session.Snapshot, item shelf.Item) 
 	}
 	w.sessions.Ensure(key(name), session.Config{Catalog: "h"})
 	w.sessions.Set(key(name), snapshot)
-	w.shelf.Put(string(key(name)), item)
+	w.store.Set(string(key(name)), item)
 }
 
 // up is a server that is connected and offers these tools.
@@ -212,26 +212,26 @@ func (w *world) up(name string, tools ...string) {
 	w.t.Helper()
 	w.stands(name, session.Snapshot{
 		State: session.Connected, Settled: true, Listing: sessiontest.Tools(tools...), ListingID: fmt.Sprint(tools),
-	}, shelf.Item{Offered: offering(tools...)})
+	}, catalogstore.Entry{Offered: offering(tools...)})
 }
 
 // down is a server of which an attempt has failed; with tools, they are stored.
 func (w *world) down(name string, tools ...string) {
 	w.t.Helper()
 	fault := &session.Fault{Failure: failure.Failure{Class: failure.Transport, Reason: failure.ConnectFailed}}
-	w.stands(name, session.Snapshot{State: session.Waiting, Settled: true, Fault: fault}, shelf.Item{
+	w.stands(name, session.Snapshot{State: session.Waiting, Settled: true, Fault: fault}, catalogstore.Entry{
 		Offered: offering(tools...),
-		Trouble: shelf.Trouble{Class: "transport", Reason: "ConnectFailed", Message: name + " is down"},
+		Trouble: catalogstore.Trouble{Class: "transport", Reason: "ConnectFailed", Message: name + " is down"},
 	})
 }
 
 // late is a server whose first attempt has not ended; with tools, they are stored.
 func (w *world) late(name string, tools ...string) {
 	w.t.Helper()
-	w.stands(name, session.Snapshot{State: session.Connecting}, shelf.Item{Offered: offering(tools...)})
+	w.stands(name, session.Snapshot{State: session.Connecting}, catalogstore.Entry{Offered: offering(tools...)})
 }
 
-// catalogs keeps what offering made, so that the same tools are the same catalog, as on a real shelf.
+// catalogs keeps what offering made, so that the same tools are the same catalog, as on a real store.
 var catalogs sync.Map
 
 // offering is a catalog of these tools; nil without any.
@@ -295,11 +295,11 @@ func (w *world) configMap() *corev1.ConfigMap {
 }
 
 // document is what agents have.
-func (w *world) document() offer.Document {
+func (w *world) document() sessioncatalog.Document {
 	w.t.Helper()
 	object := w.configMap()
 	w.Expect(object).NotTo(BeNil(), "nothing is published")
-	document, err := offer.Decode(object.Data, object.BinaryData)
+	document, err := sessioncatalog.Decode(object.Data, object.BinaryData)
 	w.Expect(err).NotTo(HaveOccurred())
 	return document
 }

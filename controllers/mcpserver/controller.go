@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/events"
@@ -68,8 +68,8 @@ type Reconciler struct {
 	Events *events.Recorder
 	// Metrics has the series of each server, which end with it.
 	Metrics *metrics.Metrics
-	// Shelf is told what each server offers, for those who put it together for agents.
-	Shelf *shelf.Shelf
+	// Catalogs is told what each server offers, for those who put it together for agents.
+	Catalogs *catalogstore.Store
 	// Workers is how many objects are reconciled at a time.
 	Workers int
 
@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	unpublished := r.publish(ctx, s)
 	if unpublished == nil {
-		r.shelve(s)
+		r.setEntry(s)
 	}
 	log.FromContext(ctx).V(1).Info("pass", "state", s.snapshot.State, "settled", s.snapshot.Settled)
 	// What the session does is told even while the catalog cannot be read or written.
@@ -205,7 +205,7 @@ func (r *Reconciler) release(key session.Key) {
 	r.Sessions.Forget(key)
 	r.Connector.Forget(key)
 	r.catalogs.drop(key)
-	r.Shelf.Drop(string(key))
+	r.Catalogs.Delete(string(key))
 	r.said.drop(types.UID(key))
 }
 

@@ -62,7 +62,8 @@ func TestConfirmationIsWrittenOnceADay(t *testing.T) {
 	})
 }
 
-// 30 days after a server last listed its stored tools they are no longer on the shelf in its absence, as status says;
+// 30 days after a server last listed its stored tools they are no longer in the catalog store in its absence, as status
+// says;
 // when it is back they are, without a write of the ConfigMap.
 func TestStoredCatalogExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -169,7 +169,7 @@ func (h *history) settles() {
 // onOffer are the tools that agents may be offered, as "name=title"; nil when nothing is stored.
 func (h *history) onOffer() map[string]bool {
 	h.t.Helper()
-	item, _ := h.reconciler.Shelf.Item(string(testKey))
+	item, _ := h.reconciler.Catalogs.Get(string(testKey))
 	if item.Offered == nil {
 		return nil
 	}

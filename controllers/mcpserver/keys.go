@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/wake"
 )
@@ -76,38 +76,40 @@ func (k *Keys) unbind(name types.NamespacedName) (session.Key, bool) {
 	return key, ok
 }
 
-// shelve puts what this pass decided where those find it who put the servers' tools together for agents.
-func (r *Reconciler) shelve(s *scope) {
-	item := shelf.Item{Generation: s.server.Generation, ConfigHash: s.hash, Offered: s.offered, Trouble: trouble(s)}
+// setEntry puts what this pass decided where those find it who put the servers' tools together for agents.
+func (r *Reconciler) setEntry(s *scope) {
+	item := catalogstore.Entry{
+		Generation: s.server.Generation, ConfigHash: s.hash, Offered: s.offered, Trouble: trouble(s),
+	}
 	if s.judged && s.snapshot.Listing != nil {
 		item.Listing = s.snapshot.ListingID
 	}
 	switch {
 	case s.refused == nil:
 	case s.refused.Final:
-		item.Refusal = shelf.Rejected
+		item.Acceptance = catalogstore.NotAccepted
 	default:
-		item.Refusal = shelf.Incomplete
+		item.Acceptance = catalogstore.AwaitsReference
 	}
-	r.Shelf.Put(string(s.key), item)
+	r.Catalogs.Set(string(s.key), item)
 }
 
 // trouble is what keeps the server, or a newer catalog of it, from being used, in the words of its conditions.
-func trouble(s *scope) shelf.Trouble {
+func trouble(s *scope) catalogstore.Trouble {
 	published := meta.FindStatusCondition(s.server.Status.Conditions, v1alpha1.ConditionCatalogPublished)
 	switch fault := s.snapshot.Fault; {
 	case s.refused != nil:
-		return shelf.Trouble{Reason: s.refused.Reason, Message: s.refused.Message}
+		return catalogstore.Trouble{Reason: s.refused.Reason, Message: s.refused.Message}
 	case fault != nil:
-		return shelf.Trouble{
+		return catalogstore.Trouble{
 			Class: string(fault.Class), Reason: string(fault.Reason), Message: s.faultMessage(fault),
 		}
 	case s.restful || published == nil || published.Status != metav1.ConditionFalse:
-		return shelf.Trouble{}
+		return catalogstore.Trouble{}
 	case s.snapshot.ListFault != nil:
-		return shelf.Trouble{
+		return catalogstore.Trouble{
 			Class: string(s.snapshot.ListFault.Class), Reason: published.Reason, Message: published.Message,
 		}
 	}
-	return shelf.Trouble{Reason: published.Reason, Message: published.Message}
+	return catalogstore.Trouble{Reason: published.Reason, Message: published.Message}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -33,7 +33,7 @@ func lists(tools ...string) session.Snapshot {
 // offered are the names of the tools that agents may be offered; "nothing stored" without a catalog.
 func (w *world) offered() string {
 	w.t.Helper()
-	item, ok := w.reconciler.Shelf.Item(string(testKey))
+	item, ok := w.reconciler.Catalogs.Get(string(testKey))
 	w.Expect(ok).To(BeTrue())
 	if item.Offered == nil {
 		return "nothing stored"
@@ -345,10 +345,10 @@ func TestDriftedToolsAreNamedUpToTen(t *testing.T) {
 	w.Expect(message(w.get(), v1alpha1.ConditionToolsDrifted)).To(ContainSubstring("t09 (added), and 2 more; look"))
 }
 
-// What a pass decided is on the shelf, whole: list, offer and trouble belong together.
-func TestShelf(t *testing.T) {
-	item := func(w *world) shelf.Item {
-		item, ok := w.reconciler.Shelf.Item(string(testKey))
+// What a pass decided is in the catalog store, whole: list, offer and trouble belong together.
+func TestCatalogStore(t *testing.T) {
+	item := func(w *world) catalogstore.Entry {
+		item, ok := w.reconciler.Catalogs.Get(string(testKey))
 		w.Expect(ok).To(BeTrue())
 		return item
 	}
@@ -357,7 +357,7 @@ func TestShelf(t *testing.T) {
 		w.settle(lists("a", "b"))
 		w.Expect(w.offered()).To(Equal("a"))
 		w.Expect(item(w).Listing).To(Equal("[a b]"))
-		w.Expect(item(w).Trouble).To(Equal(shelf.Trouble{}))
+		w.Expect(item(w).Trouble).To(Equal(catalogstore.Trouble{}))
 		before := item(w).Offered
 		w.pass()
 		w.Expect(item(w).Offered).To(BeIdenticalTo(before), "what did not change is the same")
@@ -368,7 +368,7 @@ func TestShelf(t *testing.T) {
 		w.edit(func(s *v1alpha1.MCPServer) { s.Spec.Tools.Allow = []string{"["} })
 		w.pass()
 		w.Expect(w.offered()).To(Equal("a"))
-		w.Expect(item(w).Refusal).To(Equal(shelf.Rejected))
+		w.Expect(item(w).Acceptance).To(Equal(catalogstore.NotAccepted))
 		w.Expect(item(w).Trouble.Reason).To(Equal(v1alpha1.ReasonInvalidConfiguration))
 		w.restart()
 		w.pass()
@@ -377,7 +377,7 @@ func TestShelf(t *testing.T) {
 	t.Run("a Secret that is missing", func(t *testing.T) {
 		w := newWorld(t, declared().Bearer("login", "token").Obj())
 		w.pass()
-		w.Expect(item(w).Refusal).To(Equal(shelf.Incomplete))
+		w.Expect(item(w).Acceptance).To(Equal(catalogstore.AwaitsReference))
 		w.Expect(item(w).Trouble.Reason).To(Equal(v1alpha1.ReasonSecretNotFound))
 		w.Expect(w.offered()).To(Equal("nothing stored"))
 	})
@@ -418,13 +418,13 @@ func TestShelf(t *testing.T) {
 		w := newWorld(t, declared().Obj())
 		w.settle(lists("a"))
 		var told []session.Key
-		w.reconciler.Shelf.Changed = func(key string) { told = append(told, session.Key(key)) }
+		w.reconciler.Catalogs.Changed = func(key string) { told = append(told, session.Key(key)) }
 		w.edit(func(s *v1alpha1.MCPServer) { s.Spec.Disabled = true })
 		w.pass()
 		w.Expect(w.offered()).To(Equal("nothing stored"))
 		w.Expect(w.api.Delete(t.Context(), w.get())).To(Succeed())
 		w.pass()
-		_, ok := w.reconciler.Shelf.Item(string(testKey))
+		_, ok := w.reconciler.Catalogs.Get(string(testKey))
 		w.Expect(ok).To(BeFalse())
 		w.Expect(slices.Compact(told)).To(Equal([]session.Key{testKey}))
 	})

@@ -22,7 +22,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/events"
@@ -86,7 +86,7 @@ func (w *world) start() {
 		Client: interceptor.NewClient(w.api, w.cached()), Live: w.api,
 		Keys: &Keys{}, Sessions: w.sessions, References: w.references,
 		Connector: connect.New(connect.Options{Values: w.references, Egress: policy}),
-		Shelf:     &shelf.Shelf{}, Events: events.New(w.told), Metrics: series, Workers: 1,
+		Catalogs:  &catalogstore.Store{}, Events: events.New(w.told), Metrics: series, Workers: 1,
 	}
 }
 

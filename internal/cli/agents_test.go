@@ -20,7 +20,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/cli/presence"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/internal/connect"
@@ -99,12 +99,12 @@ func publishedServer(t *testing.T, document catalog.ServerDocument) []client.Obj
 // publishedSession is an AgentSession with its catalog, in which one server is missing.
 func publishedSession(t *testing.T) []client.Object {
 	t.Helper()
-	github := offer.NewSlice(offer.Server{
+	github := sessioncatalog.NewServerEntry(sessioncatalog.ServerInfo{
 		Ref: catalog.Ref{Namespace: "agents", Name: "github"}, UID: "u", Source: "mcp:github via claude-code",
 	}, "github", parsed(search, create).Tools)
-	dead := offer.Error{Server: catalog.Ref{Namespace: "agents", Name: "dead"}, Reason: "ConnectFailed"}
-	publication, err := offer.Publish(catalog.Ref{Namespace: "agents", Name: "coder"}, offer.DefaultEndpoint,
-		[]offer.Slice{github}, []offer.Error{dead})
+	dead := sessioncatalog.Error{Server: catalog.Ref{Namespace: "agents", Name: "dead"}, Reason: "ConnectFailed"}
+	publication, err := sessioncatalog.Publish(catalog.Ref{Namespace: "agents", Name: "coder"}, sessioncatalog.DefaultEndpoint,
+		[]sessioncatalog.ServerEntry{github}, []sessioncatalog.Error{dead})
 	object := builder.AgentSession("coder").Namespace("agents").Obj()
 	object.Status.Catalog = &v1alpha1.SessionCatalogStatus{ConfigMap: "coder-mcp-catalog"}
 	return []client.Object{object, configMap(t, "coder-mcp-catalog", publication.Encoded, err)}

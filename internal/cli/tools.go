@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
 	"github.com/mooring-dev/mooring/internal/catalog/render"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
@@ -85,14 +85,14 @@ func (l *lookup) sessionCatalog(session *v1alpha1.AgentSession) (*shown, error) 
 	if err != nil {
 		return nil, err
 	}
-	document, err := offer.Decode(object.Data, object.BinaryData)
+	document, err := sessioncatalog.Decode(object.Data, object.BinaryData)
 	if err != nil {
 		return nil, fmt.Errorf("catalog in ConfigMap %s: %w", object.Name, err)
 	}
 	out := &shown{
 		document: document.JSON(), tools: []json.RawMessage{}, header: []string{"TOOL", "SERVER", "RAW NAME", "DESCRIPTION"},
 	}
-	for _, slice := range document.Slices {
+	for _, slice := range document.Servers {
 		for _, tool := range slice.Tools {
 			out.tools = append(out.tools, tool.Entry)
 			out.rows = append(out.rows, []string{tool.Name, slice.Name, tool.RawName, describe(tool.Entry)})

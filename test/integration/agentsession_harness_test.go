@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/conditions/kstatustest"
 )
 
@@ -104,21 +104,21 @@ func describeAgent(session *v1alpha1.AgentSession) string {
 }
 
 // offered reads what an agent's pod mounts; ok is false while there is nothing.
-func (w *world) offered(name string) (document offer.Document, ok bool) {
+func (w *world) offered(name string) (document sessioncatalog.Document, ok bool) {
 	w.t.Helper()
 	object := w.configMap(name + "-mcp-catalog")
 	if object == nil {
-		return offer.Document{}, false
+		return sessioncatalog.Document{}, false
 	}
-	document, err := offer.Decode(object.Data, object.BinaryData)
+	document, err := sessioncatalog.Decode(object.Data, object.BinaryData)
 	w.Expect(err).NotTo(HaveOccurred())
 	return document, true
 }
 
 // mustOffer waits for the ConfigMap and reads it.
-func (w *world) mustOffer(name string) offer.Document {
+func (w *world) mustOffer(name string) sessioncatalog.Document {
 	w.t.Helper()
-	var document offer.Document
+	var document sessioncatalog.Document
 	w.Eventually(func() (ok bool) { document, ok = w.offered(name); return ok }).Should(BeTrue(),
 		func() string { return describeAgent(w.agent(name)) })
 	return document
@@ -135,9 +135,9 @@ func (w *world) awaitOffer(name string, wanted ...string) {
 }
 
 // exposed are the exposed names of all tools, sorted.
-func exposed(document offer.Document) []string {
+func exposed(document sessioncatalog.Document) []string {
 	var names []string
-	for _, slice := range document.Slices {
+	for _, slice := range document.Servers {
 		for _, tool := range slice.Tools {
 			names = append(names, tool.Name)
 		}
@@ -147,7 +147,7 @@ func exposed(document offer.Document) []string {
 }
 
 // errorsOf is "server Reason" for each error of a document.
-func errorsOf(document offer.Document) []string {
+func errorsOf(document sessioncatalog.Document) []string {
 	var out []string
 	for _, failed := range document.Errors {
 		out = append(out, failed.Server.Name+" "+failed.Reason)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
 )
@@ -36,9 +36,9 @@ func (w *world) fleetOf(count int) []*mcpfake.Server {
 }
 
 // slicesOf is the text of each server's tools, by server.
-func slicesOf(document offer.Document) map[string]string {
+func slicesOf(document sessioncatalog.Document) map[string]string {
 	out := map[string]string{}
-	for _, slice := range document.Slices {
+	for _, slice := range document.Servers {
 		var text strings.Builder
 		for _, tool := range slice.Tools {
 			text.Write(tool.Entry)
@@ -246,7 +246,7 @@ func TestB59_ReadersSeeOneRevisionWhole(t *testing.T) {
 			if !ok { // the end of the watch
 				continue
 			}
-			document, err := offer.Decode(object.Data, object.BinaryData)
+			document, err := sessioncatalog.Decode(object.Data, object.BinaryData)
 			read.Add(1)
 			title := titleOf(document)
 			if err != nil || title != "" && strings.Count(object.Data[catalog.CatalogKey], `"title":"`+title+`"`) != 2 {
@@ -267,8 +267,8 @@ func TestB59_ReadersSeeOneRevisionWhole(t *testing.T) {
 }
 
 // titleOf is the title of the first tool that has one.
-func titleOf(document offer.Document) string {
-	for _, slice := range document.Slices {
+func titleOf(document sessioncatalog.Document) string {
+	for _, slice := range document.Servers {
 		for _, tool := range slice.Tools {
 			if _, rest, ok := strings.Cut(string(tool.Entry), `"title":"`); ok {
 				title, _, _ := strings.Cut(rest, `"`)
@@ -307,7 +307,7 @@ func TestB40_OneServerNeverCostsAnAgentItsCatalog(t *testing.T) {
 	w.Expect(session.Status.Summary).To(Equal("8/10"))
 	document := w.mustOffer("coder")
 	w.Expect(errorsOf(document)).To(Equal([]string{"big-0 CatalogTooLarge", "big-1 CatalogTooLarge"}))
-	w.Expect(document.Slices).To(HaveLen(8))
+	w.Expect(document.Servers).To(HaveLen(8))
 	w.Expect(session.Status.Catalog.Encoding).To(Equal(v1alpha1.EncodingGzip))
 	w.Expect(w.configMap("coder-mcp-catalog").Data).To(HaveKey("mcp.json"), "clients read it as it is")
 	version := w.version("coder-mcp-catalog")
@@ -356,7 +356,7 @@ func TestAgentSessionNameConflictAndTakeover(t *testing.T) {
 	w.Eventually(func() types.UID { return metav1.GetControllerOf(w.configMap("lasting-mcp-catalog")).UID }).
 		Should(Equal(w.agent("lasting").UID))
 	w.Eventually(func() types.UID { return w.ownerOf("s-0") }).Should(Equal(w.get("s-0").UID))
-	w.Eventually(func() string { return fmt.Sprint(w.mustOffer("lasting").Slices[0].UID) }).
+	w.Eventually(func() string { return fmt.Sprint(w.mustOffer("lasting").Servers[0].UID) }).
 		Should(BeEquivalentTo(w.get("s-0").UID))
 
 	w.Expect(admin.Delete(w.ctx, w.agent("lasting"))).To(Succeed())

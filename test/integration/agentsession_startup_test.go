@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog/offer"
+	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/conditions/kstatustest"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
@@ -163,7 +163,7 @@ func TestGitOpsOrder(t *testing.T) {
 	}
 	for _, object := range awaitVersion(w, catalogs, w.version("coder-mcp-catalog")) {
 		if object.Name == "coder-mcp-catalog" {
-			document, err := offer.Decode(object.Data, object.BinaryData)
+			document, err := sessioncatalog.Decode(object.Data, object.BinaryData)
 			w.Expect(err).NotTo(HaveOccurred())
 			w.Expect(document.ToolCount()).NotTo(BeZero(), "no empty catalog")
 		}
@@ -219,7 +219,7 @@ func TestAgentSessionWithoutMCP(t *testing.T) {
 	fake := mcpfake.New(t)
 	w.apply(builder.MCPServer("fs").URL(fake.URL()).Obj(), builder.AgentSession("coder").MCPDisabled().Obj())
 	w.awaitAgent("coder", "True Disabled")
-	w.Expect(w.mustOffer("coder").Slices).To(BeEmpty())
+	w.Expect(w.mustOffer("coder").Servers).To(BeEmpty())
 	w.ready("fs")
 	w.changeAgent("coder", func(s *v1alpha1.AgentSession) { s.Spec.MCP = v1alpha1.ToggleEnabled })
 	w.awaitAgent("coder", "True AllServersAvailable")

@@ -41,7 +41,7 @@ func TestAgentSessionPublishesTheToolsOfItsServers(t *testing.T) {
 	w.Expect(object.Data["mcp.json"]).To(Equal(`{"mcpServers":{"mooring":{"type":"http","url":"http://127.0.0.1:8330/` +
 		`sessions/` + w.namespace + `/coder/mcp"}}}`))
 	document := w.mustOffer("coder")
-	w.Expect(document.Slices[0].Notes).To(Equal("for ones"))
+	w.Expect(document.Servers[0].Notes).To(Equal("for ones"))
 	w.Expect(session.Status.Catalog.Digest).To(BeEquivalentTo(document.Digest))
 	w.Expect(session.Status.Catalog.Revision).To(Equal(document.Digest.Revision()))
 	w.Expect(*session.Status.Catalog.ToolCount).To(BeEquivalentTo(3))

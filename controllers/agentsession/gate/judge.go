@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -43,8 +43,8 @@ type Observation struct {
 	NeverProbed bool
 	// Snapshot is the standing of its session, nil when there is none.
 	Snapshot *session.Snapshot
-	// Item is what was decided of its catalog, nil when nothing was yet: whatever the session did, it is news then.
-	Item *shelf.Item
+	// Entry is what was decided of its catalog, nil when nothing was yet: whatever the session did, it is news then.
+	Entry *catalogstore.Entry
 }
 
 // Standing is where a server stands.
@@ -66,13 +66,13 @@ func Judge(o Observation, now time.Time) Standing {
 		return Standing{Reason: o.Missing}
 	}
 	s := Standing{Reason: ReasonConnecting}
-	if o.Item != nil && o.Item.ConfigHash == o.ConfigHash {
-		s.Stored = o.Item.Offered
+	if o.Entry != nil && o.Entry.ConfigHash == o.ConfigHash {
+		s.Stored = o.Entry.Offered
 	}
-	if o.Item != nil && o.Item.Generation == o.Generation && o.Item.Refusal != shelf.Accepted {
+	if o.Entry != nil && o.Entry.Generation == o.Generation && o.Entry.Acceptance != catalogstore.Accepted {
 		return s.refused(o, now)
 	}
-	if o.Item == nil || o.Snapshot == nil || o.Snapshot.Catalog != o.ConfigHash || !o.Snapshot.Settled {
+	if o.Entry == nil || o.Snapshot == nil || o.Snapshot.Catalog != o.ConfigHash || !o.Snapshot.Settled {
 		return s
 	}
 	return s.settled(o)
@@ -80,8 +80,8 @@ func Judge(o Observation, now time.Time) Standing {
 
 // refused is the standing of a server whose declaration cannot be acted on.
 func (s Standing) refused(o Observation, now time.Time) Standing {
-	s.Reason = o.Item.Trouble.Reason
-	if ripe := o.Created.Add(ReferenceGrace); o.Item.Refusal == shelf.Incomplete && now.Before(ripe) {
+	s.Reason = o.Entry.Trouble.Reason
+	if ripe := o.Created.Add(ReferenceGrace); o.Entry.Acceptance == catalogstore.AwaitsReference && now.Before(ripe) {
 		s.Until = ripe
 		return s
 	}
@@ -113,8 +113,8 @@ func failureOf(o Observation) string {
 	switch {
 	case o.Snapshot.Fault != nil:
 		return string(o.Snapshot.Fault.Reason)
-	case o.Item.Trouble.Reason != "":
-		return o.Item.Trouble.Reason
+	case o.Entry.Trouble.Reason != "":
+		return o.Entry.Trouble.Reason
 	case o.Snapshot.ListFault != nil:
 		return string(o.Snapshot.ListFault.Reason)
 	}
@@ -126,5 +126,5 @@ func judged(o Observation) bool {
 	if o.Snapshot.Listing == nil || o.Snapshot.EmptyUnconfirmed {
 		return true
 	}
-	return o.Item.Generation >= o.Generation && o.Item.Listing == o.Snapshot.ListingID
+	return o.Entry.Generation >= o.Generation && o.Entry.Listing == o.Snapshot.ListingID
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/catalog/shelf"
+	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -27,7 +27,7 @@ func observed() gate.Observation {
 		Snapshot: &session.Snapshot{
 			Catalog: "h", State: session.Connected, Settled: true, Listing: &session.Listing{}, ListingID: "l1",
 		},
-		Item: &shelf.Item{Generation: 3, ConfigHash: "h", Listing: "l1", Offered: stored},
+		Entry: &catalogstore.Entry{Generation: 3, ConfigHash: "h", Listing: "l1", Offered: stored},
 	}
 }
 
@@ -46,7 +46,7 @@ func TestJudge(t *testing.T) {
 			gate.Standing{State: gate.Pending, Reason: "RefNotFound"},
 		},
 		"new: nobody looked at it yet": {
-			func(o *gate.Observation) { o.Snapshot, o.Item = nil, nil },
+			func(o *gate.Observation) { o.Snapshot, o.Entry = nil, nil },
 			gate.Standing{State: gate.Pending, Reason: "Connecting"},
 		},
 		"no session yet, but a stored catalog": {
@@ -64,22 +64,22 @@ func TestJudge(t *testing.T) {
 			gate.Standing{State: gate.Pending, Reason: "Connecting", Stored: stored},
 		},
 		"the stored catalog is of another configuration": {
-			func(o *gate.Observation) { o.Item.ConfigHash, o.Snapshot.Settled = "g", false },
+			func(o *gate.Observation) { o.Entry.ConfigHash, o.Snapshot.Settled = "g", false },
 			gate.Standing{State: gate.Pending, Reason: "Connecting"},
 		},
 		"restored as quarantined, not judged in this process yet": {
 			func(o *gate.Observation) {
-				o.Item = nil
+				o.Entry = nil
 				o.Snapshot = &session.Snapshot{Catalog: "h", State: session.Quarantined, Settled: true}
 			},
 			gate.Standing{State: gate.Pending, Reason: "Connecting"},
 		},
 		"listed, and the list is not judged yet": {
-			func(o *gate.Observation) { o.Item.Listing = "l0" },
+			func(o *gate.Observation) { o.Entry.Listing = "l0" },
 			gate.Standing{State: gate.Pending, Reason: "Listing", Stored: stored},
 		},
 		"the list was judged by an older declaration": {
-			func(o *gate.Observation) { o.Item.Generation = 2 },
+			func(o *gate.Observation) { o.Entry.Generation = 2 },
 			gate.Standing{State: gate.Pending, Reason: "Listing", Stored: stored},
 		},
 		"asked for a fresh list": {
@@ -88,32 +88,32 @@ func TestJudge(t *testing.T) {
 		},
 		"waiting for a Secret while young": {
 			func(o *gate.Observation) {
-				o.Created, o.Snapshot, o.Item = now.Add(-29*time.Second), nil, &shelf.Item{
-					Generation: 3, Refusal: shelf.Incomplete, Trouble: shelf.Trouble{Reason: "SecretNotFound"},
+				o.Created, o.Snapshot, o.Entry = now.Add(-29*time.Second), nil, &catalogstore.Entry{
+					Generation: 3, Acceptance: catalogstore.AwaitsReference, Trouble: catalogstore.Trouble{Reason: "SecretNotFound"},
 				}
 			},
 			gate.Standing{State: gate.Pending, Reason: "SecretNotFound", Until: now.Add(time.Second)},
 		},
 		"waiting for a Secret for too long": {
 			func(o *gate.Observation) {
-				o.Created, o.Snapshot, o.Item = now.Add(-30*time.Second), nil, &shelf.Item{
-					Generation: 3, Refusal: shelf.Incomplete, Trouble: shelf.Trouble{Reason: "SecretNotFound"},
+				o.Created, o.Snapshot, o.Entry = now.Add(-30*time.Second), nil, &catalogstore.Entry{
+					Generation: 3, Acceptance: catalogstore.AwaitsReference, Trouble: catalogstore.Trouble{Reason: "SecretNotFound"},
 				}
 			},
 			gate.Standing{State: gate.Failed, Reason: "SecretNotFound"},
 		},
 		"rejected, however young": {
 			func(o *gate.Observation) {
-				o.Created, o.Snapshot, o.Item = now, nil, &shelf.Item{
-					Generation: 3, Refusal: shelf.Rejected, Trouble: shelf.Trouble{Reason: "InvalidConfiguration"},
+				o.Created, o.Snapshot, o.Entry = now, nil, &catalogstore.Entry{
+					Generation: 3, Acceptance: catalogstore.NotAccepted, Trouble: catalogstore.Trouble{Reason: "InvalidConfiguration"},
 				}
 			},
 			gate.Standing{State: gate.Failed, Reason: "InvalidConfiguration"},
 		},
 		"rejected in an older generation, and mended since": {
 			func(o *gate.Observation) {
-				o.Snapshot, o.Item = nil, &shelf.Item{
-					Generation: 2, Refusal: shelf.Rejected, Trouble: shelf.Trouble{Reason: "InvalidConfiguration"},
+				o.Snapshot, o.Entry = nil, &catalogstore.Entry{
+					Generation: 2, Acceptance: catalogstore.NotAccepted, Trouble: catalogstore.Trouble{Reason: "InvalidConfiguration"},
 				}
 			},
 			gate.Standing{State: gate.Pending, Reason: "Connecting"},
@@ -128,7 +128,7 @@ func TestJudge(t *testing.T) {
 		},
 		"quarantined, as restored": {
 			func(o *gate.Observation) {
-				o.Item.Offered = nil
+				o.Entry.Offered = nil
 				o.Snapshot = &session.Snapshot{
 					Catalog: "h", State: session.Quarantined, Settled: true, Fault: fault(failure.ConnectTimeout),
 				}
@@ -169,9 +169,9 @@ func TestJudge(t *testing.T) {
 		},
 		"connected, and the list failed": {
 			func(o *gate.Observation) {
-				o.Item.Offered, o.Item.Listing, o.Snapshot.Listing = nil, "", nil
+				o.Entry.Offered, o.Entry.Listing, o.Snapshot.Listing = nil, "", nil
 				o.Snapshot.ListFault = fault(failure.ServerError)
-				o.Item.Trouble.Reason = "ListToolsFailed"
+				o.Entry.Trouble.Reason = "ListToolsFailed"
 			},
 			gate.Standing{State: gate.Failed, Reason: "ListToolsFailed"},
 		},
@@ -181,19 +181,19 @@ func TestJudge(t *testing.T) {
 		},
 		"connected, and lists nothing that is believed yet": {
 			func(o *gate.Observation) {
-				o.Item.Offered, o.Item.Listing, o.Snapshot.EmptyUnconfirmed = nil, "", true
-				o.Item.Trouble.Reason = "EmptyCatalog"
+				o.Entry.Offered, o.Entry.Listing, o.Snapshot.EmptyUnconfirmed = nil, "", true
+				o.Entry.Trouble.Reason = "EmptyCatalog"
 			},
 			gate.Standing{State: gate.Failed, Reason: "EmptyCatalog"},
 		},
 		"connected, and the catalog does not fit": {
 			func(o *gate.Observation) {
-				o.Item.Offered, o.Item.Trouble.Reason = nil, "CatalogTooLarge"
+				o.Entry.Offered, o.Entry.Trouble.Reason = nil, "CatalogTooLarge"
 			},
 			gate.Standing{State: gate.Failed, Reason: "CatalogTooLarge"},
 		},
 		"connected, and nothing says why there is no catalog": {
-			func(o *gate.Observation) { o.Item.Offered = nil },
+			func(o *gate.Observation) { o.Entry.Offered = nil },
 			gate.Standing{State: gate.Failed, Reason: "Listing"},
 		},
 	} {

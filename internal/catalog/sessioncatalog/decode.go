@@ -1,8 +1,10 @@
-package offer
+package sessioncatalog
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/jsontree"
@@ -44,9 +46,9 @@ type reader struct{ jsontree.Reader }
 
 // ref returns a member that must be "namespace/name".
 func (r *reader) ref(object *jsontree.Node, key string) catalog.Ref {
-	ref, ok := parseRef(r.Text(object, key))
+	namespace, name, ok := strings.Cut(r.Text(object, key), "/")
 	r.Bad = r.Bad || !ok
-	return ref
+	return catalog.Ref{Namespace: namespace, Name: name}
 }
 
 // named returns the namespace and name that are members of object.
@@ -59,7 +61,7 @@ func read(root *jsontree.Node, digest catalog.Digest) (Document, error) {
 	var r reader
 	d := Document{Digest: digest, Session: r.named(r.Object(root, "session"))}
 	for _, item := range r.Items(root, "servers") {
-		d.Slices = append(d.Slices, Slice{Server: Server{
+		d.Servers = append(d.Servers, ServerEntry{ServerInfo: ServerInfo{
 			Ref: r.named(&item.Node), UID: r.Text(&item.Node, "uid"),
 			Source: r.OptionalText(&item.Node, "source"), Notes: r.OptionalText(&item.Node, "notes"),
 		}})
@@ -71,7 +73,10 @@ func read(root *jsontree.Node, digest catalog.Digest) (Document, error) {
 		}
 		d.Errors = append(d.Errors, e)
 	}
-	if r.Bad || !strictlySorted(d.Slices) {
+	inOrder := slices.IsSortedFunc(d.Servers, func(a, b ServerEntry) int {
+		return cmp.Or(compareRefs(a.Ref, b.Ref), 1) // none twice
+	})
+	if r.Bad || !inOrder {
 		return Document{}, malformed("servers or errors of another form")
 	}
 	if !r.tools(root, &d) {
@@ -80,31 +85,19 @@ func read(root *jsontree.Node, digest catalog.Digest) (Document, error) {
 	return d, nil
 }
 
-// strictlySorted reports whether the slices stand as Merge puts them.
-func strictlySorted(all []Slice) bool {
-	for i := range all {
-		if i > 0 && compareRefs(all[i-1].Ref, all[i].Ref) >= 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// tools hands every tool to its server's slice; false when one has none, or a name of another's.
+// tools hands every tool to its server's entry; false when one has none, or a name of another's.
 func (r *reader) tools(root *jsontree.Node, d *Document) bool {
 	seen := map[string]bool{}
 	for _, item := range r.Items(root, "tools") {
 		tool := Tool{Name: r.Text(&item.Node, "name"), RawName: r.Text(&item.Node, "rawName")}
 		server := r.ref(&item.Node, "server")
-		at, known := slices.BinarySearchFunc(d.Slices, server, func(s Slice, ref catalog.Ref) int {
-			return compareRefs(s.Ref, ref)
-		})
+		at, known := d.find(server)
 		if r.Bad || !known || seen[tool.Name] {
 			return false
 		}
 		seen[tool.Name] = true
 		tool.Entry = item.Append(nil)
-		d.Slices[at].Tools = append(d.Slices[at].Tools, tool)
+		d.Servers[at].Tools = append(d.Servers[at].Tools, tool)
 	}
 	return !r.Bad
 }

@@ -1,4 +1,4 @@
-package shelf
+package catalogstore
 
 import (
 	"sync"
@@ -6,8 +6,8 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog"
 )
 
-// Item is what one pass over a server decided.
-type Item struct {
+// Entry is what one pass over a server decided.
+type Entry struct {
 	// Generation is that of the declaration which was judged.
 	Generation int64
 	// ConfigHash identifies the configuration of that declaration.
@@ -19,8 +19,8 @@ type Item struct {
 	Offered *catalog.Catalog
 	// Trouble is what keeps the server, or a newer catalog of it, from being used; the zero Trouble: nothing does.
 	Trouble Trouble
-	// Refusal tells whether the declaration itself was refused.
-	Refusal Refusal
+	// Acceptance tells what became of the declaration itself.
+	Acceptance Acceptance
 }
 
 // Trouble is a fault in the words of the server's own status.
@@ -29,62 +29,62 @@ type Trouble struct {
 	Class, Reason, Message string
 }
 
-// Refusal says what became of a declaration.
-type Refusal int
+// Acceptance says what became of a declaration.
+type Acceptance int
 
-// The kinds of refusal.
+// The kinds of acceptance.
 const (
 	// Accepted: the declaration can be acted on.
-	Accepted Refusal = iota
-	// Incomplete: something that the declaration refers to is missing; it may come.
-	Incomplete
-	// Rejected: somebody must change the declaration, or what is in its way.
-	Rejected
+	Accepted Acceptance = iota
+	// AwaitsReference: something that the declaration refers to is missing; it may come.
+	AwaitsReference
+	// NotAccepted: somebody must change the declaration, or what is in its way.
+	NotAccepted
 )
 
-// Shelf holds an Item per server. The zero value is ready; it must not be copied. It is safe for concurrent use.
-type Shelf struct {
-	// Changed is told the key of a server whose Item is another now. It must not block. It is set before the first use.
+// Store holds an Entry per server. The zero value is ready; it must not be copied. It is safe for concurrent use.
+type Store struct {
+	// Changed is told the key of a server whose Entry is another now. It must not block. It is set before the first use.
 	Changed func(key string)
 
 	mu      sync.Mutex
-	guarded map[string]Item
+	guarded map[string]Entry
 }
 
-// Put sets the Item of a server.
-func (s *Shelf) Put(key string, item Item) {
+// Set replaces the Entry of a server.
+func (s *Store) Set(key string, entry Entry) {
 	s.mu.Lock()
 	before, had := s.guarded[key]
 	if s.guarded == nil {
-		s.guarded = map[string]Item{}
+		s.guarded = map[string]Entry{}
 	}
-	s.guarded[key] = item
+	s.guarded[key] = entry
 	s.mu.Unlock()
-	if !had || before != item {
-		s.tell(key)
+	if !had || before != entry {
+		s.notify(key)
 	}
 }
 
-// Item returns what was decided of a server, false when nothing was yet.
-func (s *Shelf) Item(key string) (Item, bool) {
+// Get returns what was decided of a server, false when nothing was yet.
+func (s *Store) Get(key string) (Entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	item, ok := s.guarded[key]
-	return item, ok
+	entry, ok := s.guarded[key]
+	return entry, ok
 }
 
-// Drop forgets a server that is gone.
-func (s *Shelf) Drop(key string) {
+// Delete forgets a server that is gone.
+func (s *Store) Delete(key string) {
 	s.mu.Lock()
 	_, had := s.guarded[key]
 	delete(s.guarded, key)
 	s.mu.Unlock()
 	if had {
-		s.tell(key)
+		s.notify(key)
 	}
 }
 
-func (s *Shelf) tell(key string) {
+func (s *Store) notify(key string) {
 	if s.Changed != nil {
 		s.Changed(key)
 	}

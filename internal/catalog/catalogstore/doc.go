@@ -1,0 +1,15 @@
+// Package catalogstore hands what each server offers from the controller of servers, which decides it, to those who
+// build session catalogs of it.
+//
+// What a server offers is decided in one place: list, filter and approval are judged there once, however many are
+// interested, and what was parsed is shared. A reader sees a decision whole: the declaration's generation, the list
+// that was judged and the tools that came of it belong together.
+//
+// Invariants. An Entry is a value and its Catalog is never changed, so readers keep both. Changed is called outside the
+// lock, on changes only. The store is memory: after a restart it is empty until the controller of servers has made its
+// first pass over a server, which puts the stored catalog there before any session is up.
+//
+// Trade-off: the tools of every server are held in memory once more, besides the API client's copy. Reading them from
+// that copy instead would cost each reader a decode, the filter and the approval of its own, and would tell nothing of
+// the list that the copy was made of.
+package catalogstore
