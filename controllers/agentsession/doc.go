@@ -11,12 +11,13 @@
 // # Where tools come from
 //
 // From the catalog store, where the controller of servers sets what each server offers once it has judged a list:
-// parsed, filtered, without what is not approved, and stored. Nothing is listed or parsed here, so a change costs the same
-// whether one agent is offered a server or a thousand are. The alternative, to read each server's own ConfigMap through
-// the API client's cache, would cost a watch's delay within the quarter second that an agent waits, a decode and the
-// judgement of filter and approval for every version, and would not tell which list the ConfigMap holds: whether a
-// server that has just connected is published as it is now, or as it was. The price is that after a restart a server's
-// tools are not known before its controller's first pass over it; that pass needs no session and comes at once.
+// parsed, filtered, without what is not approved, and stored. Nothing is listed or parsed here, so a change costs the
+// same whether one agent is offered a server or a thousand are. The alternative, to read each server's own ConfigMap
+// through the API client's cache, would cost a watch's delay within the quarter second that an agent waits, a decode
+// and the judgement of filter and approval for every version, and would not tell which list the ConfigMap holds:
+// whether a server that has just connected is published as it is now, or as it was. The price is that after a restart
+// a server's tools are not known before its controller's first pass over it; that pass needs no session and comes at
+// once.
 //
 // # Invariants
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/mooring-dev/mooring/internal/connect"
 )
 
-// resolve makes of the spec and its references the session to hold, and sets Accepted. References are declared first, so
-// that one that is missing now wakes this object when it comes.
+// resolve makes of the spec and its references the session to hold, and sets Accepted. References are declared first,
+// so that one that is missing now wakes this object when it comes.
 func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	r.References.Track(s.name, connect.References(s.name.Namespace, &s.server.Spec))
 	wanted, err := r.accept(ctx, s)

@@ -6,5 +6,6 @@
 //   - a package has a doc.go;
 //   - a test that sleeps does so in a synctest bubble, where a sleep moves the fake clock.
 //
-// The rules are the table in rules.go, from which -table writes that of CONTRIBUTING.md. The judgement is pure (judge.go); the facts come from `go list`.
+// The rules are the table in rules.go, from which -table writes that of CONTRIBUTING.md. The judgement is pure
+// (judge.go); the facts come from `go list`.
 package main

@@ -16,13 +16,11 @@ import (
 func main() {
 	table := flag.String("table", "", "write the table of floors into this Markdown file instead of judging")
 	flag.Parse()
-	err := error(nil)
+	command := func() error { return run(os.Stdout) }
 	if *table != "" {
-		err = writeTable(*table)
-	} else {
-		err = run(os.Stdout)
+		command = func() error { return writeTable(*table) }
 	}
-	if err != nil {
+	if err := command(); err != nil {
 		fmt.Fprintln(os.Stderr, "floors:", err)
 		os.Exit(1)
 	}

@@ -5,7 +5,8 @@ import "slices"
 const module = "github.com/mooring-dev/mooring/"
 
 // rule gives package trees of one kind their floor, and says what they never reach, however long the way. A tree may
-// import trees of lower floors, and itself; of two rules for one package that of the longer path counts. Outside of api/, controllers/ and internal/ nothing has a floor: those are programs and tests.
+// import trees of lower floors, and itself; of two rules for one package that of the longer path counts. Outside of
+// api/, controllers/ and internal/ nothing has a floor: those are programs and tests.
 type rule struct {
 	floor int
 	trees []string
@@ -43,8 +44,9 @@ var rules = []rule{
 		},
 	},
 	{
-		floor: 1, trees: []string{"internal/egress"}, mayUse: "the same, and `golang.org/x/net` for the environment's proxies",
-		pure: true, with: []string{module + "internal/failure", "golang.org/x/net/", "golang.org/x/text/"},
+		floor: 1, trees: []string{"internal/egress"},
+		mayUse: "the same, and `golang.org/x/net` for the environment's proxies",
+		pure:   true, with: []string{module + "internal/failure", "golang.org/x/net/", "golang.org/x/text/"},
 	},
 	{
 		floor: 1, mayUse: "Kubernetes' client libraries", never: sdk,

@@ -103,7 +103,8 @@ func publishedSession(t *testing.T) []client.Object {
 		Ref: catalog.Ref{Namespace: "agents", Name: "github"}, UID: "u", Source: "mcp:github via claude-code",
 	}, "github", parsed(search, create).Tools)
 	dead := sessioncatalog.Error{Server: catalog.Ref{Namespace: "agents", Name: "dead"}, Reason: "ConnectFailed"}
-	publication, err := sessioncatalog.Publish(catalog.Ref{Namespace: "agents", Name: "coder"}, sessioncatalog.DefaultEndpoint,
+	publication, err := sessioncatalog.Publish(
+		catalog.Ref{Namespace: "agents", Name: "coder"}, sessioncatalog.DefaultEndpoint,
 		[]sessioncatalog.ServerEntry{github}, []sessioncatalog.Error{dead})
 	object := builder.AgentSession("coder").Namespace("agents").Obj()
 	object.Status.Catalog = &v1alpha1.SessionCatalogStatus{ConfigMap: "coder-mcp-catalog"}
@@ -141,7 +142,8 @@ func TestToolsTellsWhatIsNotThere(t *testing.T) {
 	refused.Status.Conditions = notReady("ConnectFailed", "it was refused; check that it runs")
 	late := builder.AgentSession("late").Namespace("agents").Obj()
 	late.Status.Conditions = notReady("AwaitingServers", "waiting for the first answer of agents/slow")
-	objects := append(publishedServer(t, catalog.ServerDocument{Catalog: parsed(search)}), unlisted, waiting, refused, late)
+	objects := append(publishedServer(t, catalog.ServerDocument{Catalog: parsed(search)}),
+		unlisted, waiting, refused, late)
 	objects[1].(*corev1.ConfigMap).Data["catalog.json"] = "{"
 	for line, want := range map[string]string{
 		"none":           "no AgentSession or MCPServer \"none\" in namespace \"agents\"",
@@ -186,7 +188,8 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			objects := publishedServer(t, catalog.ServerDocument{Catalog: parsed(searchChanged, create, long), Approved: test.base})
+			document := catalog.ServerDocument{Catalog: parsed(searchChanged, create, long), Approved: test.base}
+			objects := publishedServer(t, document)
 			objects[0].(*v1alpha1.MCPServer).Spec.Tools = test.tools
 			out, errOut, err := callAs(t, "mooring", newTools(with(t, objects...)), "github")
 			g.Expect(err).NotTo(HaveOccurred())
@@ -318,7 +321,8 @@ func TestReloadWaitsForTheEcho(t *testing.T) {
 	g.Expect(out).To(Equal("coder: 7 tools of 3/4 servers, revision 0123456789ab\n"))
 	g.Expect(errOut).To(MatchRegexp(`^reloading coder \.\.\.\nreloading coder: done in \d+(\.\d)?m?s\n$`))
 	_, err = call(t, newReload(c), "none")
-	g.Expect(err).To(MatchError("no AgentSession \"none\" in namespace \"agents\"; list all with `mooring get sessions -A`"))
+	g.Expect(err).To(MatchError(
+		"no AgentSession \"none\" in namespace \"agents\"; list all with `mooring get sessions -A`"))
 }
 
 // A reload that was acted on, and after which the agent lacks what was declared, has not succeeded.

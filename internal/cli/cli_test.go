@@ -185,7 +185,8 @@ func TestWhyExplainsServersAndSessions(t *testing.T) {
 		"coder":                          "AgentSession coder in namespace agents has not been processed yet.",
 		"agentsession/coder":             "AgentSession coder in namespace agents has not been processed yet.",
 		"agentsession.mooring.dev/coder": "AgentSession coder in namespace agents has not been processed yet.",
-		"server/coder":                   "error: no MCPServer \"coder\" in namespace \"agents\"; list all with `mooring get servers -A`",
+		"server/coder": "error: no MCPServer \"coder\" in namespace \"agents\"; " +
+			"list all with `mooring get servers -A`",
 		"session/none": "error: no AgentSession \"none\" in namespace \"agents\"; " +
 			"list all with `mooring get sessions -A`",
 		"none": "error: no MCPServer or AgentSession \"none\" in namespace \"agents\"; list all with " +

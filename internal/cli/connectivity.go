@@ -19,8 +19,8 @@ import (
 )
 
 // target is a cluster, as a person chose it. What a client library says of an API server that does not answer is about
-// its own work, such as the groups that it wanted; explain says it of the cluster. It names addresses, which a kubeconfig
-// holds in clear, and no credential.
+// its own work, such as the groups that it wanted; explain says it of the cluster. It names addresses, which a
+// kubeconfig holds in clear, and no credential.
 type target struct {
 	// host is the API server's URL.
 	host string
@@ -101,8 +101,8 @@ var errNotInstalled = errors.New("the CRDs of Mooring are not installed in this 
 	"run: kubectl apply -k config/crd (or config/default, with the manager)")
 
 const (
-	// kindsPatience is how long CRDs that were applied just now may take to be served. An API server that has peers holds a
-	// new kind back for 5 s.
+	// kindsPatience is how long CRDs that were applied just now may take to be served. An API server that has peers holds
+	// a new kind back for 5 s.
 	kindsPatience = 10 * time.Second
 	// kindsInterval is how often they are looked for meanwhile.
 	kindsInterval = 250 * time.Millisecond

@@ -99,10 +99,10 @@ func printList(out io.Writer, list client.ObjectList, now time.Time, namespaced 
 // serverRow is what there is to say of a server. Of one that is ready, that is that tools are withheld.
 func serverRow(server *v1alpha1.MCPServer, now time.Time) ([]string, tone) {
 	ready, reason, since := readiness(server.Status.Conditions, now)
-	tone := toneOf(ready, reason)
+	color := toneOf(ready, reason)
 	drifted := meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionToolsDrifted)
 	if drifted != nil && drifted.Status == metav1.ConditionTrue && reason == v1alpha1.ReasonReady {
-		reason, tone = drifted.Reason, warn
+		reason, color = drifted.Reason, warn
 	}
 	state, tools := "-", "-"
 	switch {
@@ -114,7 +114,7 @@ func serverRow(server *v1alpha1.MCPServer, now time.Time) ([]string, tone) {
 	if catalog := server.Status.Catalog; catalog != nil && catalog.ToolCount != nil {
 		tools = fmt.Sprint(*catalog.ToolCount)
 	}
-	return []string{server.Namespace, server.Name, ready, state, tools, reason, since}, tone
+	return []string{server.Namespace, server.Name, ready, state, tools, reason, since}, color
 }
 
 func sessionRow(session *v1alpha1.AgentSession, now time.Time) ([]string, tone) {

@@ -29,7 +29,8 @@ var (
 		newList:   func() client.ObjectList { return &v1alpha1.MCPServerList{} },
 	}
 	sessionKind = &kind{
-		word: "session", name: "AgentSession", words: []string{"session", "sessions", "agentsession", "agentsessions", "asess"},
+		word: "session", name: "AgentSession",
+		words:     []string{"session", "sessions", "agentsession", "agentsessions", "asess"},
 		newObject: func() client.Object { return &v1alpha1.AgentSession{} },
 		newList:   func() client.ObjectList { return &v1alpha1.AgentSessionList{} },
 	}

@@ -8,9 +8,11 @@ import (
 
 func TestKind(t *testing.T) {
 	for word, want := range map[string]*kind{
-		"server": serverKind, "servers": serverKind, "mcpserver": serverKind, "mcpservers": serverKind, "mcps": serverKind, "MCPServer": serverKind,
+		"server": serverKind, "servers": serverKind,
+		"mcpserver": serverKind, "mcpservers": serverKind, "mcps": serverKind, "MCPServer": serverKind,
 		"mcpserver.mooring.dev": serverKind, "mcpservers.mooring.dev": serverKind,
-		"session": sessionKind, "sessions": sessionKind, "agentsession": sessionKind, "agentsessions": sessionKind, "asess": sessionKind,
+		"session": sessionKind, "sessions": sessionKind,
+		"agentsession": sessionKind, "agentsessions": sessionKind, "asess": sessionKind,
 		"AgentSession": sessionKind, "agentsession.mooring.dev": sessionKind,
 		"": nil, "pods": nil, "mcpserver.example.com": nil,
 	} {

@@ -90,8 +90,8 @@ func newManager() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("kubeconfig: %w; set KUBECONFIG, or try `%s dev`, which needs none", err, usage.Program(cmd))
 			}
-			target := target{host: config.Host}
-			return (&process{Settings: o, config: config, target: target, progress: newProgress(cmd.ErrOrStderr())}).
+			where := target{host: config.Host}
+			return (&process{Settings: o, config: config, target: where, progress: newProgress(cmd.ErrOrStderr())}).
 				run(cmd.Context())
 		},
 	}

@@ -117,8 +117,8 @@ func reload(ctx context.Context, at *lookup, object client.Object) error {
 	return err
 }
 
-// request asks the manager for something by an annotation, and returns the object once status echoes it. Where no manager
-// runs, there is nothing to wait for. When time runs out, it tells what is known of the object.
+// request asks the manager for something by an annotation, and returns the object once status echoes it. Where no
+// manager runs, there is nothing to wait for. When time runs out, it tells what is known of the object.
 func (l *lookup) request(
 	ctx context.Context, object client.Object, annotation, doing string, echo func(client.Object) string,
 ) (client.Object, error) {

@@ -16,11 +16,11 @@ import (
 	"github.com/mooring-dev/mooring/internal/upstream"
 )
 
-// Era is a way of speaking MCP, and EraMemory what is known of the one that a server speaks.
-type (
-	Era       = upstream.Era
-	EraMemory = upstream.EraMemory
-)
+// Era is a way of speaking MCP.
+type Era = upstream.Era
+
+// EraMemory is what is known of the era that a server speaks.
+type EraMemory = upstream.EraMemory
 
 // Options are the same for all servers of a process.
 type Options struct {

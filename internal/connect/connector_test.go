@@ -81,14 +81,16 @@ func TestCheck(t *testing.T) {
 		server *builder.MCPServerBuilder
 		reason string // empty: nothing is wrong
 	}{
-		"a public host":          {declared(), ""},
-		"a Service of its own":   {declared().URL("http://mcp.agents.svc/mcp"), ""},
-		"a Service of another":   {declared().URL("http://mcp.other.svc/mcp"), v1alpha1.ReasonAddressNotAllowed},
-		"loopback":               {declared().URL("http://127.0.0.1:80/$(ORG)"), v1alpha1.ReasonAddressNotAllowed},
-		"a denied host":          {declared().URL("https://denied.example.com/mcp"), v1alpha1.ReasonAddressNotAllowed},
-		"a denied host, unused":  {declared().URL("https://denied.example.com/mcp").Disabled(), v1alpha1.ReasonAddressNotAllowed},
-		"no URL":                 {declared().URL("mcp.example.com"), v1alpha1.ReasonInvalidConfiguration},
-		"a denied token server":  {declared().OAuth("https://denied.example.com/t", "id", "a", "b"), v1alpha1.ReasonAddressNotAllowed},
+		"a public host":        {declared(), ""},
+		"a Service of its own": {declared().URL("http://mcp.agents.svc/mcp"), ""},
+		"a Service of another": {declared().URL("http://mcp.other.svc/mcp"), v1alpha1.ReasonAddressNotAllowed},
+		"loopback":             {declared().URL("http://127.0.0.1:80/$(ORG)"), v1alpha1.ReasonAddressNotAllowed},
+		"a denied host":        {declared().URL("https://denied.example.com/mcp"), v1alpha1.ReasonAddressNotAllowed},
+		"a denied host, unused": {
+			declared().URL("https://denied.example.com/mcp").Disabled(), v1alpha1.ReasonAddressNotAllowed},
+		"no URL": {declared().URL("mcp.example.com"), v1alpha1.ReasonInvalidConfiguration},
+		"a denied token server": {
+			declared().OAuth("https://denied.example.com/t", "id", "a", "b"), v1alpha1.ReasonAddressNotAllowed},
 		"a token URL that is no": {declared().OAuth("login", "id", "a", "b"), v1alpha1.ReasonInvalidConfiguration},
 		"stdio":                  {builder.MCPServer("fs").Stdio("example.com/x:1"), v1alpha1.ReasonNotSupportedYet},
 		"stdio, unused":          {builder.MCPServer("fs").Stdio("example.com/x:1").Disabled(), ""},

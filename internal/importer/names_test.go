@@ -24,7 +24,10 @@ func TestAssignNames(t *testing.T) {
 		want []string
 	}{
 		{"valid names stay", originals("github", "a-1", "9"), []string{"github", "a-1", "9"}},
-		{"case, blanks and signs", originals("GitHub", "my server", "a__b", "-x-"), []string{"github", "my-server", "a-b", "x"}},
+		{
+			"case, blanks and signs", originals("GitHub", "my server", "a__b", "-x-"),
+			[]string{"github", "my-server", "a-b", "x"},
+		},
 		{"the one that is called so keeps the name", originals("Git", "git", "GIT"),
 			[]string{"git-23b78692", "git", "git-cb7dfb1b"}},
 		{"none is called so", originals("a b", "a_b"), []string{"a-b-522207d2", "a-b-c0a7a058"}},

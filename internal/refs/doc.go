@@ -22,7 +22,7 @@
 //
 // Trade-offs: a revocation does not end a watch that stands, since the API server does not ask again. It is noticed by
 // the next ReadKeys, or the next watch (the API server ends one after 5 to 10 minutes), whichever is sooner; asking
-// about every granted namespace all the time would cost more than that is worth. Grace is counted in steps of Recheck, so
-// that one ticker serves all namespaces. A permission limited to single names (resourceNames) is not enough: our
+// about every granted namespace all the time would cost more than that is worth. Grace is counted in steps of Recheck,
+// so that one ticker serves all namespaces. A permission limited to single names (resourceNames) is not enough: our
 // watch is of the whole namespace.
 package refs

@@ -12,8 +12,8 @@ import (
 
 // ReadKeys returns the values under several keys of the object that ref names, in their order and of one and the same
 // version of it (a certificate and its key belong together), and that version: UID and resource version, as
-// UID/version. Whatever the kind, they come as values that do not print: what people put into a ConfigMap is not ours to
-// judge. ref's own key is not used.
+// UID/version. Whatever the kind, they come as values that do not print: what people put into a ConfigMap is not ours
+// to judge. ref's own key is not used.
 //
 // A NotFoundError, KeyNotFoundError or AccessDeniedError says what a person can do about it; any other error is the
 // API server's.

@@ -39,6 +39,7 @@ func parts(value reflect.Value, out []string) []string {
 			}
 		}
 		return out
+	default: // a kind that no configuration has yet
+		panic(fmt.Sprintf("fingerprint of a %s", value.Type()))
 	}
-	panic(fmt.Sprintf("fingerprint of a %s", value.Type()))
 }

@@ -216,7 +216,8 @@ func TestPanicsAreContainedAndTold(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("Run: %v", err)
 	}
-	if panicked.Kind != session.EventPanicked || panicked.Key != "fs" || !strings.Contains(panicked.Stack, "broken.Token") ||
+	if panicked.Kind != session.EventPanicked || panicked.Key != "fs" ||
+		!strings.Contains(panicked.Stack, "broken.Token") ||
 		strings.Contains(panicked.Stack, canary) {
 		t.Errorf("told %s of %q with the stack\n%s", panicked.Kind, panicked.Key, panicked.Stack)
 	}

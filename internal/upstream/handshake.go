@@ -88,7 +88,9 @@ func discover(ctx context.Context, t transport.Transport, me implementation) (rp
 
 // initialize shakes hands in the way of the legacy era, asking for version. When the server refuses that version and
 // says which it knows, it is asked once more. pinned: no other version will do.
-func initialize(ctx context.Context, t transport.Transport, me implementation, version string, pinned bool) (*hello, error) {
+func initialize(
+	ctx context.Context, t transport.Transport, me implementation, version string, pinned bool,
+) (*hello, error) {
 	h, theirs, err := initializeOnce(ctx, t, me, version, "m-init-1")
 	if err == nil || len(theirs) == 0 {
 		return h, err

@@ -214,7 +214,8 @@ func anHour(t *testing.T, server *restless) {
 	synctest.Wait()
 
 	mu.Lock()
-	if events[session.EventConnected] != 1 || events[session.EventFailed]+events[session.EventClosed]+events[session.EventRebuilt] != 0 {
+	if events[session.EventConnected] != 1 ||
+		events[session.EventFailed]+events[session.EventClosed]+events[session.EventRebuilt] != 0 {
 		t.Errorf("events = %v, want one connection that nothing happened to", events)
 	}
 	if events[session.EventListed] != server.count("tools/list") {

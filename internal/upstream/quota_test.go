@@ -156,8 +156,8 @@ func TestQuotaExceededAtProbeKeepsTheSession(t *testing.T) {
 	}
 }
 
-// A JSON-RPC error to a call passes unchanged; a status fails the call with the reason. Either way it was sent once, and
-// the next call is refused.
+// A JSON-RPC error to a call passes unchanged; a status fails the call with the reason. Either way it was sent once,
+// and the next call is refused.
 func TestQuotaExceededAtCall(t *testing.T) {
 	for name, fault := range quotas {
 		t.Run(name, func(t *testing.T) {

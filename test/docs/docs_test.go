@@ -16,6 +16,7 @@ const root = "../.."
 // casePattern finds the numbers of cases in the name of a test: TestB01_…, TestB32_B34_…, TestSeedRule3_….
 var (
 	testPattern = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	rowPattern  = regexp.MustCompile(`(?m)^\| ([BC]\d+|SeedRule \d+) \|`)
 	casePattern = regexp.MustCompile(`(?:Test|_)((?:B|C|SeedRule)\d+)_`)
 )
 
@@ -38,7 +39,7 @@ func TestCasesAreThoseOfTheTests(t *testing.T) {
 		}
 	}
 	described := map[string]bool{}
-	for _, row := range regexp.MustCompile(`(?m)^\| ([BC]\d+|SeedRule \d+) \|`).FindAllStringSubmatch(read(t, "test/CASES.md"), -1) {
+	for _, row := range rowPattern.FindAllStringSubmatch(read(t, "test/CASES.md"), -1) {
 		described[strings.ReplaceAll(row[1], " ", "")] = true
 	}
 	if len(tested) < 50 {
@@ -54,9 +55,8 @@ func TestCasesAreThoseOfTheTests(t *testing.T) {
 
 // TestNamedFilesExist: a path in backquotes in one of the guides is there.
 func TestNamedFilesExist(t *testing.T) {
-	pattern := regexp.MustCompile("`((?:api|internal|controllers|config|charts|hack|test|docs|\\.ci)/[A-Za-z0-9_./-]+|main\\.go)`")
 	for _, page := range []string{"README.md"} {
-		named := pattern.FindAllStringSubmatch(read(t, page), -1)
+		named := pathPattern.FindAllStringSubmatch(read(t, page), -1)
 		if page == "docs/architecture.md" && len(named) < 20 {
 			t.Errorf("%s names %d files: the pattern is out of date", page, len(named))
 		}
@@ -67,6 +67,10 @@ func TestNamedFilesExist(t *testing.T) {
 		}
 	}
 }
+
+// pathPattern finds files and folders of the repository.
+var pathPattern = regexp.MustCompile(
+	"`((?:api|internal|controllers|config|charts|hack|test|docs|\\.ci)/[A-Za-z0-9_./-]+|main\\.go)`")
 
 // missing are the members of all that others does not have, in order.
 func missing(all, others map[string]bool) []string {

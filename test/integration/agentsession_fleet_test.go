@@ -110,7 +110,8 @@ func TestFleetOfAgentsIsQuiet(t *testing.T) {
 	w.Expect(w.manager.writes.offers.Load()).To(BeZero(), "ConfigMap writes of a start")
 }
 
-// flap has a server go away and come back every 5 s, for a minute in `make soak`, and checks what that costs each agent.
+// flap has a server go away and come back every 5 s, for a minute in `make soak`, and checks what that costs each
+// agent.
 func (w *world) flap(fake *mcpfake.Server, agents int) {
 	w.t.Helper()
 	flapping, end := context.WithTimeout(w.ctx, pace.Pick(15*time.Second, time.Minute))

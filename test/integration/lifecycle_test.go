@@ -27,8 +27,8 @@ import (
 )
 
 // Servers that do not answer DELETE are closed in the background: with one worker, all objects and their ConfigMaps go
-// about as soon as those of servers that answer, and others are served meanwhile. Waiting for each would take a second a
-// server.
+// about as soon as those of servers that answer, and others are served meanwhile. Waiting for each would take a second
+// a server.
 func TestServersThatHangOnDeleteDelayNothing(t *testing.T) {
 	t.Parallel()
 	const count = 20

@@ -29,8 +29,9 @@ func Pick[T any](quick, whole T) T {
 	return quick
 }
 
-// Within tries something that must come out before a deadline. A machine may be too slow for a short one, so it is tried
-// again with four times as long, until it comes out or has had Patience: then the test fails with its last error.
+// Within tries something that must come out before a deadline. A machine may be too slow for a short one, so it is
+// tried again with four times as long, until it comes out or has had Patience: then the test fails with its last
+// error.
 func Within(tb testing.TB, first time.Duration, try func(limit time.Duration) error) {
 	tb.Helper()
 	for limit := first; ; limit = min(4*limit, Patience) {

@@ -6,11 +6,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
-	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // mostServers is how many servers that cannot be used are told of.

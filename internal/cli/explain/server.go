@@ -38,8 +38,8 @@ type explanation struct {
 	server *v1alpha1.MCPServer
 }
 
-// because tells what went wrong and what to do about it. A server that is ready needs none, but a refresh that failed is
-// worth a word.
+// because tells what went wrong and what to do about it. A server that is ready needs none, but a refresh that failed
+// is worth a word.
 func (e *explanation) because(ready *metav1.Condition) {
 	if ready.Status != metav1.ConditionTrue {
 		e.say("Because", ready.Message)

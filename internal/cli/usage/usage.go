@@ -69,6 +69,7 @@ func Choice(words ...string) cobra.PositionalArgs {
 	}
 }
 
+// Unexpected is an error that names arguments which a command does not take; nil when there are none.
 func Unexpected(arguments []string) error {
 	if len(arguments) == 0 {
 		return nil

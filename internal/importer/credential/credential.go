@@ -165,13 +165,18 @@ func harmlessParts(text string) bool {
 	return true
 }
 
+// extensionHeader tells whether the name is that of an X- header that carries a credential.
+func extensionHeader(name string) bool {
+	return len(name) >= 2 && strings.EqualFold(name[:2], "x-") && Header(name)
+}
+
 // named tells whether a name that speaks of a credential has a value behind it.
 func named(text string, at []int) bool {
 	name, colon, rest := text[at[2]:at[3]], text[at[4]] == ':', text[at[1]:]
 	if plain, err := url.QueryUnescape(name); err == nil {
 		name = plain
 	}
-	if !Named(name) && (!colon || len(name) < 2 || !strings.EqualFold(name[:2], "x-") || !Header(name)) {
+	if !Named(name) && (!colon || !extensionHeader(name)) {
 		return false
 	}
 	value, _, _ := strings.Cut(strings.TrimLeft(rest, string(Gap)), "&")

@@ -240,7 +240,8 @@ func TestIssued(t *testing.T) {
 		"") {
 		t.Run("not "+text, func(t *testing.T) { NewWithT(t).Expect(credential.Harmless(text)).To(BeTrue()) })
 	}
-	for _, text := range strings.Fields("a1b2-us1 sq0atp-1 ctx7sk-key dt0c01.x my-key-0123456789abcdef 0123456789abcdef-us1") {
+	const unmarked = "a1b2-us1 sq0atp-1 ctx7sk-key dt0c01.x my-key-0123456789abcdef 0123456789abcdef-us1"
+	for _, text := range strings.Fields(unmarked) {
 		t.Run("in doubt "+text, func(t *testing.T) { NewWithT(t).Expect(credential.Harmless(text)).To(BeFalse()) })
 	}
 }

@@ -1,5 +1,5 @@
-// Package mcphttp is the HTTP between Mooring and an MCP server, and the one place where what HTTP can do wrong gets its
-// name.
+// Package mcphttp is the HTTP between Mooring and an MCP server, and the one place where what HTTP can do wrong gets
+// its name.
 //
 // Charter: an exchange ends in JSON-RPC messages, or in one *failure.Error that says what was wrong, whether the server
 // may have acted on the request (Sent), and when it wants to hear from us again (RetryAfter). Nothing above this

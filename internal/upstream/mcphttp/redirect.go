@@ -28,7 +28,8 @@ func follow(r *Request, resp *http.Response, from *url.URL, hop int) (*url.URL, 
 
 // sameOrigin compares scheme, host and port.
 func sameOrigin(a, b *url.URL) bool {
-	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && egress.Port(a) == egress.Port(b)
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) &&
+		egress.Port(a) == egress.Port(b)
 }
 
 func redirectRefused(phase failure.Phase, status int, to *url.URL) error {

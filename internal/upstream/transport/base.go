@@ -38,8 +38,8 @@ func newBase(watch session.Observer) *base {
 	return &base{watch: watch, life: life, end: end, replies: make(chan struct{}, maxReplies)}
 }
 
-// bind returns a context that ends with ctx or with the life of the transport. After free it no longer ends with ctx: what
-// is left to do when the caller has its answer is not the caller's.
+// bind returns a context that ends with ctx or with the life of the transport. After free it no longer ends with ctx:
+// what is left to do when the caller has its answer is not the caller's.
 func (b *base) bind(ctx context.Context) (bound context.Context, free func() bool, cancel context.CancelFunc) {
 	bound, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(b.life, func() { end(context.Cause(b.life)) })

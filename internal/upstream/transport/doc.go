@@ -1,5 +1,5 @@
-// Package transport carries JSON-RPC messages between Mooring and one MCP server over the transports of the specification:
-// Streamable HTTP (2025-03-26 and later, both eras) and HTTP+SSE (2024-11-05).
+// Package transport carries JSON-RPC messages between Mooring and one MCP server over the transports of the
+// specification: Streamable HTTP (2025-03-26 and later, both eras) and HTTP+SSE (2024-11-05).
 //
 // Charter: a request goes out, its response comes back, and whatever else the server says meanwhile is dealt with here:
 // pings are answered, other requests are refused, progress reaches its request, changes of the tools and signs of life
@@ -12,6 +12,6 @@
 //   - A standing stream (GET, or subscriptions/listen) is a convenience: it never decides that a session works, its end
 //     never ends the session, and however it is refused it is not asked for in a loop. Two things a stream may
 //     reveal are told to the observer: the server forgot the session, and nothing listens there any more.
-//   - A panic in a goroutine of the transport becomes a lost connection, whose error tells where, and not a crash. One in
+//   - A panic in a goroutine of the transport becomes a lost connection, whose error tells where, not a crash. One in
 //     the goroutine of a caller is the caller's to contain.
 package transport

@@ -39,9 +39,11 @@ type outcome struct {
 	err     error
 }
 
-// OpenLegacySSE opens the stream and waits for the endpoint event. streamURL is that of the stream. The transport owns client
-// once there is no error.
-func OpenLegacySSE(ctx context.Context, client *mcphttp.Client, streamURL *url.URL, watch session.Observer) (*LegacySSE, error) {
+// OpenLegacySSE opens the stream and waits for the endpoint event. streamURL is that of the stream. The transport owns
+// client once there is no error.
+func OpenLegacySSE(
+	ctx context.Context, client *mcphttp.Client, streamURL *url.URL, watch session.Observer,
+) (*LegacySSE, error) {
 	o := &LegacySSE{base: newBase(watch), http: client, waiting: map[string]*waiter{}}
 	o.reply = func(ctx context.Context, body []byte) error { return o.Notify(ctx, failure.Stream, body) }
 	// The stream outlives ctx, but until the endpoint is known ctx ends it.

@@ -46,8 +46,8 @@ func (s *Streamable) Subscription(request func() *Request) Opening {
 	}
 }
 
-// Keep keeps a standing stream open until the transport closes or the server shows that it has none. alive asks the server
-// for a sign of life on another exchange.
+// Keep keeps a standing stream open until the transport closes or the server shows that it has none. alive asks the
+// server for a sign of life on another exchange.
 func (s *Streamable) Keep(open Opening, alive func(context.Context) error) {
 	k := &standingStream{transport: s, open: open, alive: alive, delay: minStreamDelay}
 	s.run(k.keep)
