@@ -11,7 +11,7 @@ import (
 //
 // FailureStatus describes one kind of failure. Nothing in it is secret.
 type FailureStatusApplyConfiguration struct {
-	// class is auth, permission, rateLimit, sessionLost, server, protocol, timeout, transport or unknown.
+	// class is auth, permission, quota, rateLimit, sessionLost, server, protocol, timeout, transport or unknown.
 	Class *string `json:"class,omitempty"`
 	// phase is what was being done: connect, list, probe, call or stream.
 	Phase *string `json:"phase,omitempty"`
