@@ -363,7 +363,7 @@ func TestHandshakesFailByName(t *testing.T) {
 		"null":      {mcpfake.ResultNull(), want{failure.Protocol, failure.NotMCP, 0, true, ""}},
 		"rpc":       {mcpfake.RPC(-32000, canary, ""), want{failure.Protocol, failure.ProtocolError, 0, true, "-32000"}},
 		"reset":     {mcpfake.Reset(), want{failure.Transport, failure.ConnectionLost, 0, true, ""}},
-		"too large": {mcpfake.Oversized(17 << 20), want{failure.Protocol, failure.NotMCP, 200, true, "16 MiB"}},
+		"too large": {mcpfake.Oversized(2 << 20), want{failure.Protocol, failure.NotMCP, 200, true, "larger than 1 MiB"}},
 		"https port": {mcpfake.Status(400, nil, "Client sent an HTTP request to an HTTPS server.\n"),
 			want{failure.Protocol, failure.ProtocolError, 400, true, "expects HTTPS"}},
 	}

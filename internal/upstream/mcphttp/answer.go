@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -32,6 +33,7 @@ type Answer struct {
 	body   io.Closer
 	ready  []rpc.Message
 	events *eventReader
+	limit  int64 // of a JSON body, or of one event
 }
 
 // judge turns a response that is no redirect into an answer or a fault.
@@ -39,7 +41,12 @@ func (c *Client) judge(ctx context.Context, r *Request, resp *http.Response) (*A
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, statusFault(ctx, r, resp)
 	}
-	a := &Answer{Header: resp.Header, ctx: ctx, phase: r.Phase, status: resp.StatusCode, body: resp.Body}
+	a := &Answer{
+		Header: resp.Header, ctx: ctx, phase: r.Phase, status: resp.StatusCode, body: resp.Body, limit: MaxMessage,
+	}
+	if r.Want == Messages && r.Phase == failure.Connect {
+		a.limit = maxHandshake
+	}
 	if r.Want == Acceptance {
 		discard(resp)
 		return a, nil
@@ -49,7 +56,7 @@ func (c *Client) judge(ctx context.Context, r *Request, resp *http.Response) (*A
 	var err error
 	switch {
 	case kind == "text/event-stream" && resp.StatusCode == http.StatusOK:
-		a.events = newEventReader(resp.Body, MaxMessage)
+		a.events = newEventReader(resp.Body, int(a.limit))
 	case kind == "application/json" && r.Want == Messages:
 		err = a.readJSON(resp)
 	default:
@@ -73,11 +80,11 @@ func unwanted(resp *http.Response, kind string) string {
 }
 
 func (a *Answer) readJSON(resp *http.Response) error {
-	body, err := readBounded(resp.Body, MaxMessage)
+	body, err := readBounded(resp.Body, a.limit)
 	_ = resp.Body.Close()
 	switch {
 	case errors.Is(err, ErrTooLarge):
-		return badAnswer(a.phase, a.status, "an answer larger than 16 MiB", err)
+		return badAnswer(a.phase, a.status, fmt.Sprintf("an answer larger than %d MiB", a.limit>>20), err)
 	case err != nil:
 		return a.cut(err, "the answer was cut short")
 	}
@@ -146,7 +153,7 @@ func (a *Answer) NextEvent() (Event, error) {
 	case err == nil:
 		return event, nil
 	case errors.Is(err, ErrTooLarge):
-		return event, badAnswer(a.phase, a.status, "an event larger than 16 MiB", err)
+		return event, badAnswer(a.phase, a.status, fmt.Sprintf("an event larger than %d MiB", a.limit>>20), err)
 	}
 	return Event{}, a.cut(err, "the event stream ended")
 }

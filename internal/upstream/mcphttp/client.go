@@ -20,6 +20,8 @@ import (
 const (
 	// MaxMessage bounds one JSON body and one event of a stream, in bytes.
 	MaxMessage = 16 << 20
+	// maxHandshake bounds the same in an answer to server/discover and initialize.
+	maxHandshake = 1 << 20
 
 	maxHeader    = 1 << 20
 	idleTimeout  = 4 * time.Second

@@ -7,7 +7,8 @@
 //
 // Invariants:
 //   - A fault is one exchange's fault. Exchanges share a Client and nothing of one reaches another.
-//   - Everything read is bounded: MaxMessage for a JSON body or an event, 64 KiB of an error's body, 1 MiB of headers.
+//   - Everything read is bounded: MaxMessage for a JSON body or an event, 1 MiB in a handshake, 64 KiB of an error's
+//     body, 1 MiB of headers.
 //   - No error text holds a body, a header, a URL or the words of another library. What a person should know stands in
 //     Failure.Detail, in our own words; of what the server sent only a redirect's scheme and host, a content type and
 //     the names in a certificate are repeated, each reduced to harmless characters.
