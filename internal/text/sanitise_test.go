@@ -102,7 +102,7 @@ func FuzzSanitise(f *testing.F) {
 func TestLine(t *testing.T) {
 	for in, want := range map[string]string{
 		"é\u200bx": "éx", "\u200b\ufeffy": "y", "日本": "日本", "  ": "", "a\nb\t c": "a b c", "123456": "1234…",
-		"\xffy": "\uFFFDy", "y" + strings.Repeat("\u200b", 99) + "x": "y",
+		"\xffy": "\uFFFDy", "a\u2028b": "a b", "y" + strings.Repeat("\u200b", 99) + "x": "y",
 	} {
 		if got := text.Line(in, 5); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
