@@ -49,7 +49,7 @@ func faultNamed(name string) fault {
 	return faults[slices.IndexFunc(faults, func(f fault) bool { return f.name == name })]
 }
 
-// line is one line of a table: cells of which the same is to be said.
+// line is cells of which the same is to be said.
 type line struct {
 	status, does, gets string
 	faults             []string // by name, in the order of the rows
@@ -70,13 +70,24 @@ func render() (string, error) {
 	return b.String(), err
 }
 
+// table is one table for each thing that Mooring does about faults of a phase, with a row for each fault.
 func table(p phase, cells map[place]want) string {
 	var b strings.Builder
-	b.WriteString("| Fault | Reason (class) | What Mooring does | What the agent gets |\n|---|---|---|---|\n")
-	for _, l := range lines(p, cells) {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", l.named(cells, p), l.status, l.does, l.gets)
+	all := lines(p, cells)
+	for i, l := range all {
+		done := func(other *line) bool { return other.does == l.does && other.gets == l.gets }
+		if slices.ContainsFunc(all[:i], done) {
+			continue
+		}
+		fmt.Fprintf(&b, "**Mooring %s.** The agent gets %s.\n\n| Fault | Reason (class) |\n|---|---|\n", l.does, l.gets)
+		for _, other := range all[i:] {
+			if done(other) {
+				other.rows(&b, cells, p)
+			}
+		}
+		b.WriteString("\n")
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // lines gathers what is to be said of a phase, in the order of the expectations.
@@ -110,9 +121,8 @@ func sayOf(all []*line, at place, w want) []*line {
 	return all
 }
 
-// named lists the faults of a line, with the eras where those are not all in which the fault can happen.
-func (l *line) named(cells map[place]want, p phase) string {
-	var names []string
+// rows writes a row for each fault of a line, with the eras where those are not all in which the fault can happen.
+func (l *line) rows(b *strings.Builder, cells map[place]want, p phase) {
 	for _, name := range l.faults {
 		title, of := faultNamed(name).title, l.eras[name]
 		var missing bool
@@ -128,9 +138,8 @@ func (l *line) named(cells map[place]want, p phase) string {
 		if missing {
 			title += " (" + strings.Join(words, ", ") + ")"
 		}
-		names = append(names, title)
+		fmt.Fprintf(b, "| %s | %s |\n", title, l.status)
 	}
-	return strings.Join(names, "<br>")
 }
 
 func status(w want) string {
@@ -234,7 +243,7 @@ func doesStream(f fault, w want) string {
 	case w.fate == reopened:
 		return "opens a new session"
 	}
-	return "gives the session up when it cannot be had again; tries 3 connects; then it is " + string(w.fate)
+	return "gives the session up when the stream cannot be opened again; tries 3 connects; then it is " + string(w.fate)
 }
 
 func doesCall(f fault, w want) string {
