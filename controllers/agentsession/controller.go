@@ -79,9 +79,9 @@ type Reconciler struct {
 	// at a time.
 	Workers int
 
-	memories memories
-	slices   slicesMade
-	desks    chan struct{} // one place for each worker; nil: as many as like
+	memories    memories
+	slices      entryCache
+	encodeSlots chan struct{} // one place for each worker; nil: as many as like
 }
 
 // SetupWithManager registers the controller.
@@ -89,7 +89,7 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 	// A ConfigMap that comes into being is our own write, but for those that are found at the start.
 	found := predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return e.IsInInitialList }}
 	workers := max(1, r.Workers)
-	r.desks = make(chan struct{}, workers)
+	r.encodeSlots = make(chan struct{}, workers)
 	edited := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
 	return ctrl.NewControllerManagedBy(manager).
 		Named(name).
@@ -136,7 +136,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // finish tells what this pass learnt: one status patch when something changed and it is time, and events for the
 // transitions in it. A conflict means that a newer version of the object is on its way to us, and that pass decides.
 func (r *Reconciler) finish(ctx context.Context, s *scope) error {
-	if s.quiet {
+	if s.skipStatus {
 		return nil
 	}
 	r.summarise(s)

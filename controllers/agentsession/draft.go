@@ -14,9 +14,9 @@ import (
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
-// slicesMade keeps what was made of each server's tools, for all agents that are offered it. A slice that was not made
+// entryCache keeps what was made of each server's tools, for all agents that are offered it. A slice that was not made
 // anew is the same pointer, so that who was offered it before knows without looking into it.
-type slicesMade struct {
+type entryCache struct {
 	mu      sync.Mutex
 	guarded map[session.Key]map[bool]*sliceMade // by whether the server is a foreign one
 }
@@ -29,7 +29,7 @@ type sliceMade struct {
 }
 
 // of returns the slice of a server's tools as they are offered now.
-func (m *slicesMade) of(choice *selection.Choice, offered *catalog.Catalog) *sessioncatalog.ServerEntry {
+func (m *entryCache) of(choice *selection.Choice, offered *catalog.Catalog) *sessioncatalog.ServerEntry {
 	server := sessioncatalog.ServerInfo{
 		Ref: choice.Ref, UID: string(choice.Server.UID), Source: choice.Source(), Notes: choice.Server.Spec.Notes,
 	}
@@ -52,7 +52,7 @@ func (m *slicesMade) of(choice *selection.Choice, offered *catalog.Catalog) *ses
 }
 
 // drop forgets a server that is gone.
-func (m *slicesMade) drop(key session.Key) {
+func (m *entryCache) drop(key session.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.guarded, key)
@@ -105,7 +105,7 @@ func (r *Reconciler) sliceOf(s *scope, v *server, before *sessioncatalog.Documen
 		}
 		s.lookAgain(at)
 	}
-	passes := s.sieve()
+	passes := s.toolFilter()
 	if v.standing.Stored != nil && s.chosen.Fault == nil {
 		if v.entry.Acceptance == catalogstore.NotAccepted { // they are what an earlier declaration let through
 			passes = passes.with(v.Server)
@@ -119,15 +119,15 @@ func (r *Reconciler) sliceOf(s *scope, v *server, before *sessioncatalog.Documen
 	return s.memory.pass(v.Ref, &before.Servers[at], passes.with(v.Server))
 }
 
-// sieve is what a tool must pass. patterns is a text that is equal exactly when what passes is.
-type sieve struct {
+// toolFilter is what a tool must pass. patterns is a text that is equal exactly when what passes is.
+type toolFilter struct {
 	patterns string
 	allows   func(tool *sessioncatalog.Tool) bool
 }
 
-// sieve is what the session and its parents let through.
-func (s *scope) sieve() sieve {
-	return sieve{patterns: s.chosen.Patterns, allows: func(tool *sessioncatalog.Tool) bool {
+// toolFilter is what the session and its parents let through.
+func (s *scope) toolFilter() toolFilter {
+	return toolFilter{patterns: s.chosen.Patterns, allows: func(tool *sessioncatalog.Tool) bool {
 		return s.chosen.Allows(tool.Name)
 	}}
 }
@@ -135,14 +135,14 @@ func (s *scope) sieve() sieve {
 // with adds what a server's declaration demands of tools that agents have, where no newer ones are known that it was
 // judged with: its filter, and that something was approved where all must be. A filter that cannot be read is refused
 // elsewhere, and limits nothing.
-func (f sieve) with(server *v1alpha1.MCPServer) sieve {
+func (f toolFilter) with(server *v1alpha1.MCPServer) toolFilter {
 	tools := server.Spec.Tools
 	if tools == nil {
 		return f
 	}
 	filter, err := catalog.NewFilter(tools.Allow, tools.Deny)
 	unapproved := server.Spec.PinPolicy() == v1alpha1.PinStrict && tools.ApprovedDigest == ""
-	return sieve{
+	return toolFilter{
 		patterns: fmt.Sprintf("%s%q %q %t\n", f.patterns, tools.Allow, tools.Deny, unapproved),
 		allows: func(tool *sessioncatalog.Tool) bool {
 			return f.allows(tool) && !unapproved && (err != nil || filter.Allows(tool.RawName))
@@ -187,7 +187,7 @@ func (s *scope) takesAway(d *draft) bool {
 // denies tells of a tool of a server whether the declarations as they stand deny it. That somebody edited them is told
 // by that also where it is not known of which ones the ConfigMap was made, as after a restart.
 func (s *scope) denies(ref catalog.Ref) func(tool *sessioncatalog.Tool) bool {
-	passes := s.sieve()
+	passes := s.toolFilter()
 	if at := slices.IndexFunc(s.servers, func(v server) bool { return v.Ref == ref }); at >= 0 {
 		passes = passes.with(s.servers[at].Server)
 	}

@@ -146,7 +146,9 @@ func (m *memory) see(servers []server, now time.Time) {
 }
 
 // pass cuts a slice down to what passes. What was cut before is not cut again.
-func (m *memory) pass(ref catalog.Ref, whole *sessioncatalog.ServerEntry, passes sieve) *sessioncatalog.ServerEntry {
+func (m *memory) pass(
+	ref catalog.Ref, whole *sessioncatalog.ServerEntry, passes toolFilter,
+) *sessioncatalog.ServerEntry {
 	if passes.patterns == "" {
 		delete(m.cut, ref)
 		return whole

@@ -21,7 +21,7 @@ import (
 // CatalogPublished.
 func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	if s.document == nil && !s.open {
-		s.say.Unknown(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonAwaitingServers, awaitingMessage(s))
+		s.conds.Unknown(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonAwaitingServers, awaitingMessage(s))
 		return nil
 	}
 	d := r.draft(s)
@@ -32,7 +32,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 			return s.notPublished(err, withdraws)
 		}
 	}
-	tellPublished(s)
+	setPublished(s)
 	return nil
 }
 
@@ -43,14 +43,14 @@ func (s *scope) notPublished(err error, withdraws bool) error {
 	switch {
 	case errors.Is(err, configmap.ErrSuperseded):
 		s.lookAgain(s.now.Add(conflictDelay))
-		s.halfway = true
+		s.writePending = true
 		if s.memory.conflicts++; s.memory.conflicts == 1 { // it is over in a moment
-			s.quiet = true
+			s.skipStatus = true
 			return nil
 		}
-		tellPublished(s)
+		setPublished(s)
 	case errors.Is(err, configmap.ErrEnding):
-		tellPublished(s)
+		setPublished(s)
 	case errors.Is(err, errForeign):
 		s.lookAgain(s.now.Add(configmap.RetryInterval)) // what is not ours is not watched
 		s.stop(withdraws, stall{ready: v1alpha1.ReasonNameConflict, reason: v1alpha1.ReasonNameConflict, message: fmt.Sprintf(
@@ -63,13 +63,13 @@ func (s *scope) notPublished(err error, withdraws bool) error {
 		s.lookAgain(refused.Until)
 		s.stop(withdraws, stall{ready: failed, reason: failed, message: refused.Error(), retried: true})
 	case withdraws:
-		s.halfway = true
+		s.writePending = true
 		s.stop(true, stall{ready: failed, reason: failed, retried: true,
 			message: fmt.Sprintf("ConfigMap %q could not be written; it is tried again", s.stored.name)})
 		return err
 	default:
-		s.halfway = true
-		tellPublished(s)
+		s.writePending = true
+		setPublished(s)
 		return err
 	}
 	return nil
@@ -82,13 +82,13 @@ var errForeign = errors.New("foreign object")
 // it was to be withdrawn.
 func (s *scope) stop(withdraws bool, why stall) {
 	if s.stored.legible {
-		s.tellCatalog()
+		s.setCatalog()
 		why.message += "; the last catalog stays published"
 	}
 	if !s.stored.legible || withdraws {
 		s.stall = &why
 	}
-	s.say.False(v1alpha1.ConditionCatalogPublished, why.reason, why.message)
+	s.conds.False(v1alpha1.ConditionCatalogPublished, why.reason, why.message)
 }
 
 // renew brings the ConfigMap in line with the draft.
@@ -108,17 +108,17 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, d draft, withdraws boo
 }
 
 func (r *Reconciler) encode(s *scope, d draft) (sessioncatalog.Publication, error) {
-	defer r.desk()()
+	defer r.encodeSlot()()
 	return d.publish(s)
 }
 
-// desk waits for one of the few places where catalogs are encoded or read, and returns how to leave it.
-func (r *Reconciler) desk() (leave func()) {
-	if r.desks == nil {
+// encodeSlot waits for one of the few places where catalogs are encoded or read, and returns how to leave it.
+func (r *Reconciler) encodeSlot() (leave func()) {
+	if r.encodeSlots == nil {
 		return func() {}
 	}
-	r.desks <- struct{}{}
-	return func() { <-r.desks }
+	r.encodeSlots <- struct{}{}
+	return func() { <-r.encodeSlots }
 }
 
 // replace writes what was put together, if it is not what stands there and its turn has come.
@@ -148,7 +148,7 @@ func (r *Reconciler) replace(
 		return err
 	}
 	if first { // when many gates open at once, every agent's tools come before any status
-		s.quiet, s.yields = true, true
+		s.skipStatus, s.lowPriority = true, true
 		s.lookAgain(s.now)
 		log.FromContext(ctx).Info("first catalog published", "after", time.Since(m.begun),
 			"tools", publication.Document.ToolCount(), "errors", len(publication.Document.Errors))
@@ -181,31 +181,31 @@ func (p *published) covers(s *scope, d draft) bool {
 		slices.Equal(p.slices, d.slices) && slices.Equal(p.errors, d.errors)
 }
 
-// tellPublished says what agents have.
-func tellPublished(s *scope) {
+// setPublished says what agents have.
+func setPublished(s *scope) {
 	const condition = v1alpha1.ConditionCatalogPublished
 	if s.document == nil { // a write is under way
-		s.say.Unknown(condition, v1alpha1.ReasonAwaitingServers, "the first catalog is about to be published")
+		s.conds.Unknown(condition, v1alpha1.ReasonAwaitingServers, "the first catalog is about to be published")
 		return
 	}
-	s.tellCatalog()
+	s.setCatalog()
 	switch fault := s.chosen.Fault; {
 	case fault != nil && len(s.document.Servers) == 0:
-		s.say.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message+"; an empty catalog is published meanwhile")
+		s.conds.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message+"; an empty catalog is published meanwhile")
 		return
 	case fault != nil:
-		s.say.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message+"; the last catalog stays published")
+		s.conds.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message+"; the last catalog stays published")
 		return
 	}
 	if s.document.ToolCount() == 0 {
-		s.say.True(condition, v1alpha1.ReasonNoTools, "there are no tools to offer; ConfigMap "+s.stored.name+" says so")
+		s.conds.True(condition, v1alpha1.ReasonNoTools, "there are no tools to offer; ConfigMap "+s.stored.name+" says so")
 		return
 	}
-	s.say.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+s.stored.name)
+	s.conds.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+s.stored.name)
 }
 
-// tellCatalog says which catalog agents have.
-func (s *scope) tellCatalog() {
+// setCatalog says which catalog agents have.
+func (s *scope) setCatalog() {
 	s.session.Status.Catalog = &v1alpha1.SessionCatalogStatus{
 		ConfigMap: s.stored.name, Encoding: s.encoding, Digest: string(s.document.Digest),
 		Revision:  s.document.Digest.Revision(),

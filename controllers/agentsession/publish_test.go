@@ -584,8 +584,8 @@ func TestCatalogsAreEncodedByFew(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.late("a", "x")
-		w.reconciler.desks = make(chan struct{}, 1)
-		leave := w.reconciler.desk()
+		w.reconciler.encodeSlots = make(chan struct{}, 1)
+		leave := w.reconciler.encodeSlot()
 		result, err := w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: coder})
 		w.Expect(err).NotTo(HaveOccurred())
 		w.Expect(result.RequeueAfter).To(Equal(quarter))
@@ -601,7 +601,7 @@ func TestCatalogsAreEncodedByFew(t *testing.T) {
 		leave()
 		<-passed
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
-		w.Expect(w.reconciler.desks).To(BeEmpty(), "every place was left")
+		w.Expect(w.reconciler.encodeSlots).To(BeEmpty(), "every place was left")
 	})
 }
 

@@ -43,7 +43,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	}
 	s.memory.see(s.servers, s.now)
 	s.session.Status.NativeKeys = s.chosen.NativeKeys
-	tellResolved(s)
+	setResolved(s)
 	return nil
 }
 
@@ -154,14 +154,14 @@ func missing(choice selection.Choice) string {
 	return v1alpha1.ReasonRefNotFound
 }
 
-func tellResolved(s *scope) {
+func setResolved(s *scope) {
 	const condition = v1alpha1.ConditionServersResolved
 	if !s.before.Spec.Enabled() {
-		s.say.Unknown(condition, v1alpha1.ReasonDisabled, "spec.mcp is Disabled: no servers are looked for")
+		s.conds.Unknown(condition, v1alpha1.ReasonDisabled, "spec.mcp is Disabled: no servers are looked for")
 		return
 	}
 	if fault := s.chosen.Fault; fault != nil {
-		s.say.False(condition, fault.Reason, fault.Message)
+		s.conds.False(condition, fault.Reason, fault.Message)
 		if fault.Final {
 			s.stall = &stall{ready: v1alpha1.ReasonDiscoveryFailed, reason: fault.Reason, message: fault.Message}
 		}
@@ -172,11 +172,11 @@ func tellResolved(s *scope) {
 		{v1alpha1.ServerNotFound, v1alpha1.ReasonRefNotFound},
 	} {
 		if messages := messagesOf(s.servers, problem.state); len(messages) > 0 {
-			s.say.False(condition, problem.reason, strings.Join(messages, "; also: "))
+			s.conds.False(condition, problem.reason, strings.Join(messages, "; also: "))
 			return
 		}
 	}
-	s.say.True(condition, v1alpha1.ReasonResolved, "the servers are known")
+	s.conds.True(condition, v1alpha1.ReasonResolved, "the servers are known")
 }
 
 // messagesOf says of the first few servers in a state what is wrong with them.

@@ -22,7 +22,7 @@ type scope struct {
 	// was read.
 	name            types.NamespacedName
 	session, before *v1alpha1.AgentSession
-	say             conditions.Setter
+	conds           conditions.Setter
 	memory          *memory
 	now             time.Time
 
@@ -32,11 +32,11 @@ type scope struct {
 	servers []server
 
 	// startup sets these.
-	open     bool // the gate is open: what is published from now on is the whole catalog
-	decision gate.Decision
-	quiet    bool // nothing is to be told yet
-	halfway  bool // what was to be published could not be written, and is tried again soon
-	yields   bool // the next pass is for status alone, and lets others' catalogs go first
+	open         bool // the gate is open: what is published from now on is the whole catalog
+	decision     gate.Decision
+	skipStatus   bool // nothing is to be told yet
+	writePending bool // what was to be published could not be written, and is tried again soon
+	lowPriority  bool // the next pass is for status alone, and lets others' catalogs go first
 
 	// document is what agents have, nil when nothing of this object's, and encoding how it stands in the ConfigMap.
 	// resolve sets them, and publish when it writes.
@@ -71,7 +71,7 @@ func newScope(name types.NamespacedName, object *v1alpha1.AgentSession, memory *
 	s := &scope{
 		name: name, session: object.DeepCopy(), before: object, memory: memory, now: time.Now(),
 	}
-	s.say = conditions.For(s.session, &s.session.Status.Conditions)
+	s.conds = conditions.For(s.session, &s.session.Status.Conditions)
 	return s
 }
 
@@ -88,7 +88,7 @@ func (s *scope) result() ctrl.Result {
 		return ctrl.Result{}
 	}
 	priority := 0 // said also when it is the usual one: the queue would keep that of a pass that yielded
-	if s.yields {
+	if s.lowPriority {
 		priority = handler.LowPriority
 	}
 	return ctrl.Result{RequeueAfter: max(time.Until(s.again), atOnce), Priority: &priority}

@@ -34,7 +34,7 @@ func (r *Reconciler) startup(ctx context.Context, s *scope) {
 		r.pass(ctx, s)
 	}
 	if !s.open && s.document == nil {
-		s.quiet = s.now.Before(m.begun.Add(silence))
+		s.skipStatus = s.now.Before(m.begun.Add(silence))
 		s.lookAgain(after(m.begun.Add(silence), s.now))
 	}
 }

@@ -33,12 +33,12 @@ func (r *Reconciler) summarise(s *scope) {
 	if s.memory.outcome != "" {
 		status.Startup = &v1alpha1.StartupStatus{Outcome: s.memory.outcome}
 	}
-	if s.open && !s.halfway {
+	if s.open && !s.writePending {
 		status.LastHandledReloadAt = s.memory.reload
 	}
-	count := r.tellServers(s)
+	count := r.setServers(s)
 	status.Summary = fmt.Sprintf("%d/%d", count.usable, count.selected)
-	s.tellReady(&count)
+	s.setReady(&count)
 	inReadingOrder(status.Conditions)
 }
 
@@ -49,8 +49,8 @@ type tally struct {
 	unheard                  bool     // of some, what was said before a restart is all that is known
 }
 
-// tellServers sets status.servers and counts.
-func (r *Reconciler) tellServers(s *scope) tally {
+// setServers sets status.servers and counts.
+func (r *Reconciler) setServers(s *scope) tally {
 	var count tally
 	var entries []v1alpha1.SessionServerStatus
 	for i := range s.servers {
@@ -180,32 +180,32 @@ func faultOf(v *server) *session.Fault {
 	return v.snapshot.Fault
 }
 
-// tellReady sets Ready and what to expect.
-func (s *scope) tellReady(count *tally) {
+// setReady sets Ready and what to expect.
+func (s *scope) setReady(count *tally) {
 	const condition = v1alpha1.ConditionReady
 	fault := s.chosen.Fault
 	switch {
 	case s.stall != nil:
-		s.say.False(condition, s.stall.ready, s.stall.message)
+		s.conds.False(condition, s.stall.ready, s.stall.message)
 		if !s.stall.retried {
-			s.say.Stall(s.stall.reason, s.stall.message)
+			s.conds.Stall(s.stall.reason, s.stall.message)
 			return
 		}
 	case fault != nil:
-		s.say.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message)
+		s.conds.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message)
 	case s.document == nil:
-		s.say.False(condition, v1alpha1.ReasonAwaitingServers, awaitingMessage(s))
+		s.conds.False(condition, v1alpha1.ReasonAwaitingServers, awaitingMessage(s))
 	case !s.before.Spec.Enabled():
-		s.say.True(condition, v1alpha1.ReasonDisabled, "spec.mcp is Disabled: nothing is offered")
+		s.conds.True(condition, v1alpha1.ReasonDisabled, "spec.mcp is Disabled: nothing is offered")
 	case len(count.required) > 0:
-		s.say.False(condition, v1alpha1.ReasonRequiredServerUnavailable,
+		s.conds.False(condition, v1alpha1.ReasonRequiredServerUnavailable,
 			"required and not to be used now: "+first(count.required)+"; status.servers says why")
 	case count.selected > 0 && count.usable == 0:
-		s.say.False(condition, v1alpha1.ReasonNoServersAvailable,
+		s.conds.False(condition, v1alpha1.ReasonNoServersAvailable,
 			"none of the selected servers can be used now; status.servers says why")
 	default:
 		reason, message := s.available(count)
-		s.say.True(condition, reason, message)
+		s.conds.True(condition, reason, message)
 	}
 	s.progress(count)
 }
@@ -255,10 +255,10 @@ func (s *scope) progress(count *tally) {
 		reason = v1alpha1.ReasonProgressingWithRetry
 	}
 	if ready.Status == metav1.ConditionTrue {
-		s.say.Settle()
+		s.conds.Settle()
 		return
 	}
-	s.say.Progress(reason, ready.Message)
+	s.conds.Progress(reason, ready.Message)
 }
 
 // readingOrder is the verdict, what to expect, and the causes.

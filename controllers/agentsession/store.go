@@ -92,7 +92,7 @@ func (r *Reconciler) read(ctx context.Context, s *scope, from client.Reader) err
 // decode reads what was published, proving it once for each version of the ConfigMap; nil when it is damaged.
 func (r *Reconciler) decode(m *memory, object *corev1.ConfigMap) *sessioncatalog.Document {
 	if m.decoded.version != object.ResourceVersion {
-		defer r.desk()()
+		defer r.encodeSlot()()
 		m.decoded = decoded{version: object.ResourceVersion}
 		if document, err := sessioncatalog.Decode(object.Data, object.BinaryData); err == nil {
 			m.decoded.document = &document

@@ -158,5 +158,5 @@ func (v *view) tell(s *scope) {
 	if v.count > 0 {
 		s.server.Status.WarningCount = ptr.To(v.count)
 	}
-	tellDrift(s, &v.verdict)
+	setDrift(s, &v.verdict)
 }

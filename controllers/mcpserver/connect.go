@@ -18,11 +18,11 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	switch {
 	case s.server.Spec.Disabled:
 		r.Sessions.Forget(s.key)
-		s.say.Unknown(condition, v1alpha1.ReasonDisabled, "the server is disabled: no session is held")
+		s.conds.Unknown(condition, v1alpha1.ReasonDisabled, "the server is disabled: no session is held")
 		return nil
 	case s.wanted == nil:
 		r.Sessions.Forget(s.key)
-		s.say.Unknown(condition, v1alpha1.ReasonConnecting,
+		s.conds.Unknown(condition, v1alpha1.ReasonConnecting,
 			"no connection is made before the configuration is accepted")
 		return nil
 	}
@@ -31,51 +31,51 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	}
 	r.Sessions.Ensure(s.key, s.wanted.Config)
 	s.snapshot, _ = r.Sessions.Snapshot(s.key)
-	s.restful = (!s.snapshot.Settled || s.snapshot.Restored) && s.toldOfSession()
-	r.tellConnected(s)
+	s.keepStatus = (!s.snapshot.Settled || s.snapshot.Restored) && s.toldOfSession()
+	r.setConnected(s)
 	return nil
 }
 
-// tellConnected sets Connected, Quarantined and Retired. A connection being made keeps what was said before under
+// setConnected sets Connected, Quarantined and Retired. A connection being made keeps what was said before under
 // this generation, so that a new leader or a rotated credential does not flap a good server.
-func (r *Reconciler) tellConnected(s *scope) {
+func (r *Reconciler) setConnected(s *scope) {
 	const condition = v1alpha1.ConditionConnected
 	switch {
 	case s.snapshot.State == session.Connected:
-		s.say.True(condition, v1alpha1.ReasonConnected, "connected to "+connect.Target(&s.server.Spec))
+		s.conds.True(condition, v1alpha1.ReasonConnected, "connected to "+connect.Target(&s.server.Spec))
 	case s.snapshot.Fault != nil && s.snapshot.State != session.Connecting:
-		s.say.False(condition, string(s.snapshot.Fault.Reason), s.faultMessage(s.snapshot.Fault))
+		s.conds.False(condition, string(s.snapshot.Fault.Reason), s.faultMessage(s.snapshot.Fault))
 	case s.toldOfSession() && meta.FindStatusCondition(s.server.Status.Conditions, condition) != nil:
 	default:
-		s.say.Unknown(condition, v1alpha1.ReasonConnecting, "connecting to "+connect.Target(&s.server.Spec))
+		s.conds.Unknown(condition, v1alpha1.ReasonConnecting, "connecting to "+connect.Target(&s.server.Spec))
 	}
-	tellQuarantined(s)
-	tellRetired(s)
+	setQuarantined(s)
+	setRetired(s)
 }
 
-func tellQuarantined(s *scope) {
+func setQuarantined(s *scope) {
 	const condition = v1alpha1.ConditionQuarantined
 	if s.snapshot.State != session.Quarantined || s.snapshot.Fault == nil {
-		s.say.Remove(condition)
+		s.conds.Remove(condition)
 		return
 	}
-	s.say.True(condition, string(s.snapshot.Fault.Reason), "every attempt failed, so the server is left alone until "+
+	s.conds.True(condition, string(s.snapshot.Fault.Reason), "every attempt failed, so the server is left alone until "+
 		"status.session.quarantinedUntil; then one probe decides. Calls are refused at once; tools that were published "+
 		"stay offered. "+s.reconnectCommand()+" tries at once")
 }
 
-func tellRetired(s *scope) {
+func setRetired(s *scope) {
 	const condition = v1alpha1.ConditionRetired
 	if s.snapshot.State != session.Retired || s.snapshot.Fault == nil {
-		s.say.Remove(condition)
+		s.conds.Remove(condition)
 		return
 	}
 	reason := string(s.snapshot.Fault.Reason)
 	if s.snapshot.Retirement == session.Exhausted {
-		s.say.True(condition, reason, "the server did not answer through all quarantines; it is probed slowly and "+
+		s.conds.True(condition, reason, "the server did not answer through all quarantines; it is probed slowly and "+
 			"comes back by itself. "+s.reconnectCommand()+" tries at once")
 	} else {
-		s.say.True(condition, reason, "trying again would not help: mend the cause, which Connected tells. A change of "+
+		s.conds.True(condition, reason, "trying again would not help: mend the cause, which Connected tells. A change of "+
 			"the spec or of a referenced Secret or ConfigMap tries at once, and so does "+s.reconnectCommand())
 	}
 	if s.snapshot.Retirement == session.Refused || s.server.Spec.ProbeInterval() == 0 {

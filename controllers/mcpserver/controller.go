@@ -74,7 +74,7 @@ type Reconciler struct {
 	Workers int
 
 	catalogs catalogs
-	said     said
+	written  lastWritten
 }
 
 // SetupWithManager registers the controller.
@@ -124,7 +124,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // finish tells what this pass learnt: one status patch when something changed, events for the transitions in it, and
 // metrics. A conflict means that a newer version of the object is on its way to us, and that pass decides.
 func (r *Reconciler) finish(ctx context.Context, s *scope) error {
-	if s.restful {
+	if s.keepStatus {
 		if s.snapshot.Restored { // it may be long before there is news
 			r.measure(s, &s.before.Status)
 		}
@@ -133,14 +133,14 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	summarise(s)
 	r.measure(s, &s.server.Status)
 	if equality.Semantic.DeepEqual(s.before.Status, s.server.Status) {
-		r.said.note(s.server)
+		r.written.note(s.server)
 		return nil
 	}
-	if wait := r.said.again(s.server); wait > 0 {
+	if wait := r.written.again(s.server); wait > 0 {
 		s.requeue.RequeueAfter = wait
 		return nil
 	}
-	takeBack := r.said.note(s.server)
+	takeBack := r.written.note(s.server)
 	patch := client.MergeFromWithOptions(s.before, client.MergeFromWithOptimisticLock{})
 	err := r.Client.Status().Patch(ctx, s.server, patch, configmap.FieldOwner)
 	if err != nil {
@@ -206,7 +206,7 @@ func (r *Reconciler) release(key session.Key) {
 	r.Connector.Forget(key)
 	r.catalogs.drop(key)
 	r.Catalogs.Delete(string(key))
-	r.said.drop(types.UID(key))
+	r.written.drop(types.UID(key))
 }
 
 // conflictDelay is how long a pass whose status write met a newer version of the object waits before it looks again.
@@ -218,6 +218,6 @@ func (r *Reconciler) changedByOthers() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
 		predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 			server, ok := e.ObjectNew.(*v1alpha1.MCPServer)
-			return ok && r.said.differs(server)
+			return ok && r.written.differs(server)
 		}})
 }

@@ -317,7 +317,7 @@ func (w *world) fails() {
 func TestWhatWakes(t *testing.T) {
 	g := NewWithT(t)
 	reconciler := &Reconciler{}
-	reconciler.said.note(declared().Obj())
+	reconciler.written.note(declared().Obj())
 	wakes := func(change func(*v1alpha1.MCPServer)) bool {
 		before, after := declared().Obj(), declared().Obj()
 		change(after)
@@ -332,11 +332,11 @@ func TestWhatWakes(t *testing.T) {
 	edit := func(s *v1alpha1.MCPServer) { s.Status.ObservedGeneration = 7 }
 	g.Expect(wakes(edit)).To(BeTrue(), "written by somebody else")
 	told := declared().Mutate(edit).Obj()
-	takeBack := reconciler.said.note(told)
+	takeBack := reconciler.written.note(told)
 	g.Expect(wakes(edit)).To(BeFalse(), "written by us")
 	takeBack()
 	g.Expect(wakes(edit)).To(BeTrue(), "not written after all")
-	reconciler.said.drop(testUID)
+	reconciler.written.drop(testUID)
 	g.Expect(wakes(edit)).To(BeFalse(), "an object of which nothing was said yet")
 }
 

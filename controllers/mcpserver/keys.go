@@ -104,7 +104,7 @@ func trouble(s *scope) catalogstore.Trouble {
 		return catalogstore.Trouble{
 			Class: string(fault.Class), Reason: string(fault.Reason), Message: s.faultMessage(fault),
 		}
-	case s.restful || published == nil || published.Status != metav1.ConditionFalse:
+	case s.keepStatus || published == nil || published.Status != metav1.ConditionFalse:
 		return catalogstore.Trouble{}
 	case s.snapshot.ListFault != nil:
 		return catalogstore.Trouble{

@@ -19,7 +19,7 @@ import (
 // CatalogPublished. A list that failed, or is empty and not yet believed, leaves the last good catalog alone.
 func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	if s.server.Spec.Disabled {
-		s.say.Unknown(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonDisabled,
+		s.conds.Unknown(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonDisabled,
 			"the server is disabled: nothing is listed")
 		return nil
 	}
@@ -31,30 +31,30 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	err = r.renew(ctx, s, stored)
 	s.expire(stored)
 	s.offered = r.catalogs.of(s.key).offered(s, stored)
-	return s.tellStored(stored, err)
+	return s.setStored(stored, err)
 }
 
-// tellStored sets CatalogPublished from what became of the ConfigMap.
-func (s *scope) tellStored(stored *storedCatalog, err error) error {
+// setStored sets CatalogPublished from what became of the ConfigMap.
+func (s *scope) setStored(stored *storedCatalog, err error) error {
 	var unpublished *problem
 	s.judged = !errors.Is(err, configmap.ErrSuperseded)
-	s.halfway = err != nil && !errors.As(err, &unpublished)
+	s.writePending = err != nil && !errors.As(err, &unpublished)
 	switch {
 	case errors.Is(err, configmap.ErrSuperseded):
 		s.requeue.RequeueAfter = conflictDelay
 	case errors.Is(err, configmap.ErrEnding):
-		s.restful = true // there is nobody left to tell
+		s.keepStatus = true // there is nobody left to tell
 		return nil
 	case errors.As(err, &unpublished):
 		if unpublished.final || !s.stored && unpublished.reason != v1alpha1.ReasonPublishFailed {
 			s.stallFor(unpublished.reason, unpublished.message)
 		}
-		s.say.False(v1alpha1.ConditionCatalogPublished, unpublished.reason, unpublished.message+keptNote(s))
+		s.conds.False(v1alpha1.ConditionCatalogPublished, unpublished.reason, unpublished.message+keptNote(s))
 		return nil
 	case err != nil:
 		return err
 	}
-	tellPublished(s, stored)
+	setPublished(s, stored)
 	return nil
 }
 
@@ -192,8 +192,8 @@ func warningsOf(warnings catalog.Warnings) []v1alpha1.Warning {
 	return out
 }
 
-// tellPublished sets CatalogPublished from the last list and what is stored.
-func tellPublished(s *scope, stored *storedCatalog) {
+// setPublished sets CatalogPublished from the last list and what is stored.
+func setPublished(s *scope, stored *storedCatalog) {
 	const condition = v1alpha1.ConditionCatalogPublished
 	listing, fault := s.snapshot.Listing, s.snapshot.ListFault
 	switch {
@@ -202,17 +202,17 @@ func tellPublished(s *scope, stored *storedCatalog) {
 		if reason == v1alpha1.ReasonCatalogTooLarge && !s.stored {
 			s.stallFor(reason, s.faultMessage(fault))
 		}
-		s.say.False(condition, reason, s.faultMessage(fault)+keptNote(s))
+		s.conds.False(condition, reason, s.faultMessage(fault)+keptNote(s))
 	case s.snapshot.EmptyUnconfirmed:
-		s.say.False(condition, v1alpha1.ReasonEmptyCatalog,
+		s.conds.False(condition, v1alpha1.ReasonEmptyCatalog,
 			"the server listed no tools, which is asked again before it is believed; if it should have some, look into its "+
 				"own logs"+keptNote(s))
 	case listing != nil && len(listing.Tools) == 0:
-		s.say.True(condition, v1alpha1.ReasonNoTools, "the server offers no tools")
+		s.conds.True(condition, v1alpha1.ReasonNoTools, "the server offers no tools")
 	case s.stored:
-		s.say.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+stored.name)
+		s.conds.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+stored.name)
 	default:
-		s.say.Unknown(condition, v1alpha1.ReasonAwaitingConnection,
+		s.conds.Unknown(condition, v1alpha1.ReasonAwaitingConnection,
 			"the tools are listed once the server is connected"+keptNote(s))
 	}
 }
@@ -241,21 +241,21 @@ func keptNote(s *scope) string {
 	return ""
 }
 
-// tellDrift sets ToolsDrifted while tools are withheld, and says how they are approved.
-func tellDrift(s *scope, verdict *catalog.Verdict) {
+// setDrift sets ToolsDrifted while tools are withheld, and says how they are approved.
+func setDrift(s *scope, verdict *catalog.Verdict) {
 	const condition = v1alpha1.ConditionToolsDrifted
 	approve := "; look at them, and approve them by setting spec.tools.approvedDigest to status.catalog.digest"
 	switch verdict.Withheld {
 	case "":
-		s.say.Remove(condition)
+		s.conds.Remove(condition)
 	case catalog.ToolsChanged:
-		s.say.True(condition, v1alpha1.ReasonToolsChanged, "withheld, because not as approved: "+
+		s.conds.True(condition, v1alpha1.ReasonToolsChanged, "withheld, because not as approved: "+
 			driftedNames(verdict.Drifted)+approve)
 	case catalog.AwaitingApproval:
-		s.say.True(condition, v1alpha1.ReasonAwaitingApproval, "what the server lists was not approved, so that no tools "+
+		s.conds.True(condition, v1alpha1.ReasonAwaitingApproval, "what the server lists was not approved, so that no tools "+
 			"are offered"+approve)
 	case catalog.BaselineLost:
-		s.say.True(condition, v1alpha1.ReasonBaselineLost, "the record of what was approved is missing or was altered, "+
+		s.conds.True(condition, v1alpha1.ReasonBaselineLost, "the record of what was approved is missing or was altered, "+
 			"so that no tools are offered"+approve)
 	}
 }

@@ -17,7 +17,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	var refused *connect.NotAccepted
 	switch {
 	case errors.As(err, &refused):
-		s.say.False(v1alpha1.ConditionAccepted, refused.Reason, refused.Message)
+		s.conds.False(v1alpha1.ConditionAccepted, refused.Reason, refused.Message)
 		s.refused = refused
 		if refused.Final {
 			s.stallFor(refused.Reason, refused.Message)
@@ -27,7 +27,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.wanted = wanted
-	s.say.True(v1alpha1.ConditionAccepted, v1alpha1.ReasonValid, "the configuration is valid")
+	s.conds.True(v1alpha1.ConditionAccepted, v1alpha1.ReasonValid, "the configuration is valid")
 	return nil
 }
 

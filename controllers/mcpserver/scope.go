@@ -16,12 +16,12 @@ import (
 
 // scope is what one pass knows. Each field says which phase sets it.
 type scope struct {
-	// name, key, server, before, say and hash are set when the pass begins. server carries the status as this pass makes
+	// name, key, server, before, conds and hash are set when the pass begins. server carries the status as this pass makes
 	// it, before is the object as it was read.
 	name           types.NamespacedName
 	key            session.Key
 	server, before *v1alpha1.MCPServer
-	say            conditions.Setter
+	conds          conditions.Setter
 	hash           string // the config hash
 
 	// resolve sets these.
@@ -31,21 +31,21 @@ type scope struct {
 	stall   *problem             // why waiting will not help; connect and publish set it too
 
 	// connect sets these.
-	snapshot session.Snapshot
-	restful  bool // what stands in status is to be left alone: nothing was learnt yet in this process
+	snapshot   session.Snapshot
+	keepStatus bool // what stands in status is to be left alone: nothing was learnt yet in this process
 
 	// publish sets these.
-	stored  bool             // a catalog listed under hash is published, and may be offered
-	expired bool             // it stands in the ConfigMap, but was confirmed too long ago to be offered
-	offered *catalog.Catalog // what of it agents may be offered; nil without one
-	judged  bool             // the snapshot's list was looked at to the end
-	halfway bool             // what was to be stored could not be, and is tried again soon
-	requeue ctrl.Result
+	stored       bool             // a catalog listed under hash is published, and may be offered
+	expired      bool             // it stands in the ConfigMap, but was confirmed too long ago to be offered
+	offered      *catalog.Catalog // what of it agents may be offered; nil without one
+	judged       bool             // the snapshot's list was looked at to the end
+	writePending bool             // what was to be stored could not be, and is tried again soon
+	requeue      ctrl.Result
 }
 
 func newScope(name types.NamespacedName, server *v1alpha1.MCPServer) *scope {
 	s := &scope{name: name, key: session.Key(server.UID), server: server.DeepCopy(), before: server}
-	s.say = conditions.For(s.server, &s.server.Status.Conditions)
+	s.conds = conditions.For(s.server, &s.server.Status.Conditions)
 	s.hash = connect.Hash(&server.Spec)
 	return s
 }

@@ -29,14 +29,14 @@ func summarise(s *scope) {
 	acknowledgeReconnect(s)
 	switch {
 	case s.stall != nil:
-		s.say.False(v1alpha1.ConditionReady, s.stall.reason, s.stall.message)
-		s.say.Stall(s.stall.reason, s.stall.message)
+		s.conds.False(v1alpha1.ConditionReady, s.stall.reason, s.stall.message)
+		s.conds.Stall(s.stall.reason, s.stall.message)
 	case s.server.Spec.Disabled:
-		s.say.True(v1alpha1.ConditionReady, v1alpha1.ReasonDisabled,
+		s.conds.True(v1alpha1.ConditionReady, v1alpha1.ReasonDisabled,
 			"the server is disabled: its declaration is kept, no session is held")
-		s.say.Settle()
+		s.conds.Settle()
 	default:
-		s.say.Summarize(conditions.Summary{
+		s.conds.Summarize(conditions.Summary{
 			Type:    v1alpha1.ConditionReady,
 			Roots:   readyRoots(s),
 			Reason:  v1alpha1.ReasonReady,
@@ -80,20 +80,20 @@ func readyRoots(s *scope) []string {
 func progress(s *scope) {
 	ready := meta.FindStatusCondition(s.server.Status.Conditions, v1alpha1.ConditionReady)
 	if ready.Status == metav1.ConditionTrue {
-		s.say.Settle()
+		s.conds.Settle()
 		return
 	}
 	reason := v1alpha1.ReasonProgressing
 	if s.snapshot.Fault != nil || s.snapshot.ListFault != nil || ready.Reason == v1alpha1.ReasonPublishFailed {
 		reason = v1alpha1.ReasonProgressingWithRetry
 	}
-	s.say.Progress(reason, ready.Message)
+	s.conds.Progress(reason, ready.Message)
 }
 
 // acknowledgeReconnect echoes the annotation once an attempt that it asked for has ended and what it listed is stored.
 func acknowledgeReconnect(s *scope) {
 	wanted := s.server.Annotations[v1alpha1.AnnotationReconnect]
-	if s.wanted == nil || s.snapshot.HandledReconnect == wanted && !s.halfway {
+	if s.wanted == nil || s.snapshot.HandledReconnect == wanted && !s.writePending {
 		s.server.Status.LastHandledReconnectAt = wanted
 	}
 }
@@ -181,9 +181,9 @@ func timestamp(t time.Time) *metav1.Time {
 	return ptr.To(metav1.NewTime(t.Truncate(time.Second)))
 }
 
-// said is the status that this process wrote last, or found to be right, of each object. What differs from that is
-// somebody else's, and put right.
-type said struct {
+// lastWritten is the status that this process wrote last, or found to be right, of each object. What differs from that
+// is somebody else's, and put right.
+type lastWritten struct {
 	mu      sync.Mutex
 	guarded map[types.UID]*statement
 }
@@ -207,7 +207,7 @@ func statusText(server *v1alpha1.MCPServer) string {
 }
 
 // of returns what was said of an object; the caller holds the lock.
-func (s *said) of(uid types.UID) *statement {
+func (s *lastWritten) of(uid types.UID) *statement {
 	if s.guarded == nil {
 		s.guarded = map[types.UID]*statement{}
 	}
@@ -219,7 +219,7 @@ func (s *said) of(uid types.UID) *statement {
 
 // note notes what is said of an object from now on, before it is written, as the write is heard of before it returns.
 // If it fails, it is to be taken back.
-func (s *said) note(server *v1alpha1.MCPServer) (takeBack func()) {
+func (s *lastWritten) note(server *v1alpha1.MCPServer) (takeBack func()) {
 	text := statusText(server)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,7 +234,7 @@ func (s *said) note(server *v1alpha1.MCPServer) (takeBack func()) {
 }
 
 // differs tells whether the status of an object is not what was said of it.
-func (s *said) differs(server *v1alpha1.MCPServer) bool {
+func (s *lastWritten) differs(server *v1alpha1.MCPServer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.guarded[server.UID]
@@ -242,7 +242,7 @@ func (s *said) differs(server *v1alpha1.MCPServer) bool {
 }
 
 // again is how long to wait before the status is written, if it only says once more what somebody else has changed.
-func (s *said) again(server *v1alpha1.MCPServer) time.Duration {
+func (s *lastWritten) again(server *v1alpha1.MCPServer) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.of(server.UID)
@@ -252,7 +252,7 @@ func (s *said) again(server *v1alpha1.MCPServer) time.Duration {
 	return known.mends.Take(time.Now())
 }
 
-func (s *said) drop(uid types.UID) {
+func (s *lastWritten) drop(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.guarded, uid)
