@@ -227,10 +227,10 @@ func awaitingMessage(s *scope) string {
 	case len(names) == 0:
 		return "waiting a few seconds for MCPServers to be declared and to answer"
 	case rest > 0:
-		return fmt.Sprintf("waiting for the first answer of %s and %d more, of which no tools are stored",
+		return fmt.Sprintf("waiting for the first answer of %s and %d more, with no tools stored",
 			strings.Join(names, ", "), rest)
 	}
-	return "waiting for the first answer of " + strings.Join(names, ", ") + ", of which no tools are stored"
+	return "waiting for the first answer of " + strings.Join(names, ", ") + ", with no tools stored"
 }
 
 // absence says of a server that cannot answer why that is; "" for any other.

@@ -226,19 +226,19 @@ func TestAwaitedServersAreNamed(t *testing.T) {
 		w.advance(silence)
 		message := func() string { return w.get().Status.Conditions[0].Message }
 		w.Expect(message()).To(Equal("waiting for the first answer of agents/a, agents/b, agents/c, agents/d, agents/e " +
-			"and 1 more, of which no tools are stored"))
+			"and 1 more, with no tools stored"))
 		for _, name := range []string{"b", "c", "d", "e", "f"} {
 			w.up(name, "x")
 		}
 		w.pass()
 		w.advance(time.Second)
-		w.Expect(message()).To(Equal("waiting for the first answer of agents/a, of which no tools are stored"))
+		w.Expect(message()).To(Equal("waiting for the first answer of agents/a, with no tools stored"))
 	})
 	inBubble(t, "with what keeps them from answering", func(t *testing.T) {
 		w := newWorld(t, agent().Ref("gone").ForeignRef("shared", "x").Obj())
 		w.pass()
 		w.advance(silence)
 		w.Expect(w.get().Status.Conditions[0].Message).To(Equal("waiting for the first answer of agents/gone (which is not " +
-			"declared), shared/x (which may not be used from here), of which no tools are stored"))
+			"declared), shared/x (which may not be used from here), with no tools stored"))
 	})
 }

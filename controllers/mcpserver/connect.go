@@ -73,9 +73,9 @@ func setRetired(s *scope) {
 	reason := string(s.snapshot.Fault.Reason)
 	if s.snapshot.Retirement == session.Exhausted {
 		s.conds.True(condition, reason, "the server did not answer through all quarantines; it is probed slowly and "+
-			"comes back by itself. "+s.reconnectCommand()+" tries at once")
+			"comes back when it answers. "+s.reconnectCommand()+" tries at once")
 	} else {
-		s.conds.True(condition, reason, "trying again would not help: mend the cause, which Connected tells. A change of "+
+		s.conds.True(condition, reason, "trying again does not help: fix the cause, which Connected tells. A change of "+
 			"the spec or of a referenced Secret or ConfigMap tries at once, and so does "+s.reconnectCommand())
 	}
 	if s.snapshot.Retirement == session.Refused || s.server.Spec.ProbeInterval() == 0 {

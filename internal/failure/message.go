@@ -48,7 +48,7 @@ var templates = map[Reason]template{
 			"or correct the Secret that it comes from",
 	},
 	TokenAcquisitionFailed: {
-		what:       "no access token could be had for {target}",
+		what:       "no access token was issued for {target}",
 		withStatus: "the token server for {target} answered {status}",
 		next:       "check the token URL, the client id and the client secret",
 	},
@@ -67,7 +67,7 @@ var templates = map[Reason]template{
 	},
 	ServerError: {
 		what: "{target} failed", withStatus: answered,
-		next: "look into the server's own logs; it is tried again by itself",
+		next: "check the server's logs; Mooring tries again",
 	},
 	DNSError: {
 		what: "the host name of {target} could not be resolved",
@@ -80,12 +80,12 @@ var templates = map[Reason]template{
 	ConnectionLost: {
 		what:       "the connection to {target} was lost",
 		withStatus: "{target} no longer knows the session and answered {status}",
-		next: "it is opened again by itself; if this goes on, look into the logs of the server and of what stands " +
+		next: "Mooring opens it again; if this goes on, check the logs of the server and of what stands " +
 			"in front of it",
 	},
 	ProcessExited: {
 		what: "the process behind {target} ended",
-		next: "look into its own logs; it is started again by itself",
+		next: "check its logs; it is started again",
 	},
 	ConnectTimeout: {
 		what: "{target} did not finish the handshake in time",
@@ -129,7 +129,7 @@ var templates = map[Reason]template{
 	},
 	ProtocolError: {
 		what: "{target} answered with something that is not valid MCP", withStatus: answered,
-		next: "check the URL, and look into the server's own logs; it is tried again by itself",
+		next: "check the URL, and check the server's logs; Mooring tries again",
 	},
 	SessionFlapping: {
 		what: "{target} forgot its session several times within a minute",
@@ -141,7 +141,7 @@ var templates = map[Reason]template{
 	},
 	UnknownFailure: {
 		what: "the exchange with {target} failed in a way that is not known", withStatus: answered,
-		next: "look into the logs of Mooring and of the server; it is tried again by itself",
+		next: "check the logs of Mooring and of the server; Mooring tries again",
 	},
 }
 
@@ -155,10 +155,10 @@ func Message(f Failure, target string) string {
 	}
 	what, next := t.happened(f), t.next
 	if f.Answered && f.HTTPStatus == 0 && f.Reason == ProtocolError {
-		what, next = refusedRequest(f.Phase), "look into the server's own logs; it is tried again by itself"
+		what, next = refusedRequest(f.Phase), "check the server's logs; Mooring tries again"
 	}
 	if f.Reason == TokenAcquisitionFailed && !f.Policy().Retires {
-		next = "check the token URL, and look into the token server's own logs; it is tried again by itself"
+		next = "check the token URL, and check the token server's logs; Mooring tries again"
 	}
 	if f.Detail != "" {
 		what += " (" + strings.ReplaceAll(f.Detail, "; ", ", ") + ")"

@@ -31,14 +31,14 @@ func TestMessages(t *testing.T) {
 				"check the token URL, the client id and the client secret",
 		}, {
 			Failure{Class: Transport, Reason: TokenAcquisitionFailed, Detail: "connection to the token server failed"},
-			"no access token could be had for https://h.example/mcp (connection to the token server failed); " +
-				"check the token URL, and look into the token server's own logs; it is tried again by itself",
+			"no access token was issued for https://h.example/mcp (connection to the token server failed); " +
+				"check the token URL, and check the token server's logs; Mooring tries again",
 		}, {
 			Failure{Reason: PermissionDenied, HTTPStatus: 403},
 			"https://h.example/mcp answered 403 Forbidden; check what the credential is allowed to do there",
 		}, {
 			Failure{Reason: ServerError, HTTPStatus: 502},
-			"https://h.example/mcp answered 502 Bad Gateway; look into the server's own logs; it is tried again by itself",
+			"https://h.example/mcp answered 502 Bad Gateway; check the server's logs; Mooring tries again",
 		}, {
 			Failure{Reason: RateLimited, HTTPStatus: 429, RetryAfter: time.Minute, RetryAfterGiven: true},
 			"https://h.example/mcp answered 429 Too Many Requests; it is tried again when the server allows it",
@@ -60,23 +60,23 @@ func TestMessages(t *testing.T) {
 			"the host name of https://h.example/mcp could not be resolved; check the name and the cluster's DNS",
 		}, {
 			Failure{Reason: ServerError, HTTPStatus: 599},
-			"https://h.example/mcp answered 599; look into the server's own logs; it is tried again by itself",
+			"https://h.example/mcp answered 599; check the server's logs; Mooring tries again",
 		}, {
 			Failure{Reason: ProtocolError, Answered: true, Detail: "code -32603"},
 			"https://h.example/mcp answered with a JSON-RPC error (code -32603); " +
-				"look into the server's own logs; it is tried again by itself",
+				"check the server's logs; Mooring tries again",
 		}, {
 			Failure{Reason: ProtocolError, Answered: true, Phase: List},
 			"https://h.example/mcp answered tools/list with a JSON-RPC error; " +
-				"look into the server's own logs; it is tried again by itself",
+				"check the server's logs; Mooring tries again",
 		}, {
 			Failure{Reason: ProtocolError, HTTPStatus: 200, Detail: "an answer that is not JSON"},
 			"https://h.example/mcp answered with something that is not valid MCP (an answer that is not JSON); " +
-				"check the URL, and look into the server's own logs; it is tried again by itself",
+				"check the URL, and check the server's logs; Mooring tries again",
 		}, {
 			Failure{Reason: "Novel"},
 			"the exchange with https://h.example/mcp failed in a way that is not known; " +
-				"look into the logs of Mooring and of the server; it is tried again by itself",
+				"check the logs of Mooring and of the server; Mooring tries again",
 		},
 	}
 	for _, c := range cases {

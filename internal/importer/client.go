@@ -240,8 +240,8 @@ var reasons = map[string]string{
 	"oauth":          "nobody is there to sign in; see spec.http.auth for tokens and client credentials",
 	"auth":           "nobody is there to sign in; see spec.http.auth for tokens and client credentials",
 	"alwaysLoad":     "when tools are loaded is up to the agent",
-	"sandbox":        "it is for the editor's machine; a pod is confined by itself",
-	"sandboxEnabled": "it is for the editor's machine; a pod is confined by itself",
+	"sandbox":        "it is for the editor's machine; a pod is confined anyway",
+	"sandboxEnabled": "it is for the editor's machine; a pod is confined anyway",
 	"dev":            "it is for development in the editor",
 }
 

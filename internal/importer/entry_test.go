@@ -107,7 +107,7 @@ func TestNotes(t *testing.T) {
 		{"field that is not known", `{"url": "https://h.example", "frob": 1}`,
 			"frob is not carried over: the field is not known"},
 		{"program that may be a secret", `{"command": "${BIN}/x"}`, "fill in spec.stdio.image and spec.stdio.command, " +
-			"and take spec.disabled away: the program is on the machine of whoever wrote the file"},
+			"and take spec.disabled away: the program is on the machine of the author of the file"},
 		{"name of a variable by reference", `{"command": "docker", "args": ["run", "-e", "${N}=1", "img"]}`,
 			"a variable of the container is left out: its name has ${N}"},
 		{"machine of its own", `{"url": "http://127.0.0.1:8080/mcp"}`,

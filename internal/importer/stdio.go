@@ -113,7 +113,7 @@ func (p *process) foreign(name string) {
 	if name == "" || len(name) > mostWordText || !credential.Harmless(name) {
 		p.spec.Stdio.Command = []string{mark}
 		p.say("fill in spec.stdio.image and spec.stdio.command, and take spec.disabled away: " +
-			"the program is on the machine of whoever wrote the file")
+			"the program is on the machine of the author of the file")
 	} else {
 		p.spec.Stdio.Command = []string{name}
 		p.say("fill in spec.stdio.image, one that holds %s and what its arguments name, and take spec.disabled away",
@@ -141,7 +141,7 @@ func (p *process) arguments(words []template) {
 // elsewhere says that a path is one of the machine that the file is from.
 func (p *process) elsewhere(t template, at spot) {
 	if literal, ok := t.literal(); ok && machinePath.MatchString(literal) {
-		p.say("%s is a path on the machine of whoever wrote the file; a pod has none of it", at.shown)
+		p.say("%s is a path on the machine of the author of the file; a pod has none of it", at.shown)
 	}
 }
 
