@@ -87,7 +87,7 @@ func TestConditionsListTheirReasons(t *testing.T) {
 
 // Every reason that a failure can have is one that the condition Connected lists.
 func TestConnectedListsTheReasonsOfFailures(t *testing.T) {
-	failures := constants(t, "../../internal/failure/failure.go", func(_, typ string) bool { return typ == "Reason" })
+	failures := constants(t, "../../internal/failure/message.go", func(_, typ string) bool { return typ == "Reason" })
 	connected := constants(t, "condition_types.go", prefixed("Condition"))["ConditionConnected"]
 	for name, reason := range failures {
 		if !regexp.MustCompile(`\bReason` + reason.value + `\b`).MatchString(connected.doc) {
