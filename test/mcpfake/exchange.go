@@ -97,8 +97,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the client left in the middle of its request
 	}
 	x := newExchange(s, w, r, body)
+	challenge := s.refused(r) // before the request is counted: a test that waits for it may change the credential then
 	s.add(&x.Request)
-	if challenge := s.refused(r); challenge != "" {
+	if challenge != "" {
 		s.change(func(r *record) { r.stats.Unauthorized++ })
 		w.Header().Set("WWW-Authenticate", challenge)
 		http.Error(w, "Unauthorized", http.StatusUnauthorized)
