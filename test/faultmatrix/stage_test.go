@@ -34,7 +34,7 @@ const (
 	patience = 2 * pace.Patience
 	// ample is a timeout that is not what the cell is about.
 	ample = 10 * time.Minute
-	// shortest and longest bound the timeout that a cell is about: see stage.brief.
+	// shortest and longest bound the timeout that a cell is about: see stage.brief, and play.
 	shortest, longest = time.Second, time.Minute
 	// cooldown is long enough to be told from the delays of a round on a slow machine, and is never waited for.
 	cooldown = 10 * time.Minute
@@ -63,6 +63,8 @@ type stage struct {
 	// brief is a timeout that passes, long enough for the request to be sent and its answer to begin: many times what
 	// the connect and the call to the healthy server took, so that it does not depend on how fast the machine is.
 	brief time.Duration
+	// least bounds it from below.
+	least time.Duration
 
 	bystanders []bystander
 

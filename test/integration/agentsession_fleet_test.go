@@ -110,27 +110,40 @@ func TestFleetOfAgentsIsQuiet(t *testing.T) {
 	w.Expect(w.manager.writes.offers.Load()).To(BeZero(), "ConfigMap writes of a start")
 }
 
-// flap has a server go away and come back every 5 s, for a minute in `make soak`, and checks what that costs each
-// agent.
+// flap has a server go away and come back every 5 s, for a minute in `make soak`, and until each agent's status has
+// told of it. It checks what that costs each agent.
 func (w *world) flap(fake *mcpfake.Server, agents int) {
 	w.t.Helper()
-	flapping, end := context.WithTimeout(w.ctx, pace.Pick(15*time.Second, time.Minute))
+	watching, end := context.WithCancel(w.ctx)
 	defer end()
-	seen := versionsOf[*v1alpha1.AgentSession](flapping, w, &v1alpha1.AgentSessionList{})
-	for flapping.Err() == nil {
+	seen := versionsOf[*v1alpha1.AgentSession](watching, w, &v1alpha1.AgentSessionList{})
+	count := func() map[string]int {
+		writes := map[string]int{}
+		for _, version := range seen() {
+			writes[version.Name]++
+		}
+		return writes
+	}
+	told := func() (agents int) {
+		for _, versions := range count() {
+			if versions > 1 {
+				agents++
+			}
+		}
+		return agents
+	}
+	begun, least := time.Now(), pace.Pick(15*time.Second, time.Minute)
+	for time.Since(begun) < least || told() < agents && time.Since(begun) < pace.Patience {
 		w.Expect(fake.Refuse()).To(Succeed())
 		fake.CutConnections(true)
 		w.pause(2500 * time.Millisecond)
 		w.Expect(fake.Restore()).To(Succeed())
 		w.pause(2500 * time.Millisecond)
 	}
-	writes := map[string]int{}
-	for _, version := range seen() {
-		writes[version.Name]++
-	}
+	writes, minutes := count(), 1+int((time.Since(begun)-least)/time.Minute)
 	w.Expect(writes).To(HaveLen(agents))
 	for name, versions := range writes {
-		w.Expect(versions-1).To(And(BeNumerically(">", 0), BeNumerically("<=", 6)), "status writes of %s", name)
+		w.Expect(versions-1).To(And(BeNumerically(">", 0), BeNumerically("<=", 6*minutes)), "status writes of %s", name)
 	}
 }
 

@@ -302,6 +302,10 @@ func TestB40_OneServerNeverCostsAnAgentItsCatalog(t *testing.T) {
 		fake := mcpfake.New(t, mcpfake.WithTools(noise(i, size)...), mcpfake.WithRecordLimit(5))
 		w.apply(builder.MCPServer(fmt.Sprintf("big-%d", i)).URL(fake.URL()).Obj())
 	}
+	// What an error entry says is how the server stands when the gate opens, which does not wait for ever.
+	w.await("big-0", v1alpha1.ConditionReady, "False CatalogTooLarge")
+	w.ready("big-1")
+	w.ready("big-2")
 	w.apply(builder.AgentSession("coder").Obj())
 	session := w.awaitAgent("coder", "True PartiallyAvailable")
 	w.Expect(session.Status.Summary).To(Equal("8/10"))
