@@ -37,6 +37,9 @@ var (
 		`(?:\.(?:json|pem|key|p8|p12|pfx|crt|cer|pub|txt|ya?ml|env|ini|toml|jwk|kubeconfig)|\.ssh[\\/]\w+)$`)
 )
 
+// marked are the forms of credentials that look like words and numbers: of access key ids, and of sk-, pk- and rk-.
+var marked = regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[A-Z0-9]{12,}|[spr]k[-_][A-Za-z_-]*[0-9]{8,})`)
+
 // Harmless tells whether a value may stand in clear under a name that is not that of a credential.
 func Harmless(text string) bool {
 	if Switch(text) || number.MatchString(text) || uuid.MatchString(text) {
@@ -45,7 +48,12 @@ func Harmless(text string) bool {
 	text = digest.ReplaceAllString(text, "")
 	isPath := path.MatchString(text) || strings.HasPrefix(text, "arn:")
 	return allowed.MatchString(text) && !structured.MatchString(text) && tameWords(text, isPath) &&
-		!AuthScheme.MatchString(text) && !webhook.MatchString(text) && !UserInfo(text) && harmlessParts(text)
+		!recognised(text) && !UserInfo(text) && harmlessParts(text)
+}
+
+// recognised tells whether a text has a form that only credentials have.
+func recognised(text string) bool {
+	return AuthScheme.MatchString(text) || webhook.MatchString(text) || marked.MatchString(text)
 }
 
 // tameWords tells whether a person would write every word. Long numbers are none, but as a folder or an account.
@@ -67,6 +75,9 @@ var random = regexp.MustCompile(`[A-Za-z0-9]{16,}`)
 // Random tells whether a name (of a server, a header, an image) may be a credential itself. Names are shown, so this
 // asks for more than Harmless does.
 func Random(name string) bool {
+	if marked.MatchString(name) {
+		return true
+	}
 	for _, word := range random.FindAllString(digest.ReplaceAllString(name, ""), -1) {
 		if strings.ContainsAny(word, "0123456789") && !digits.MatchString(word) {
 			return true

@@ -331,3 +331,19 @@ func TestShow(t *testing.T) {
 	g.Expect(credential.Show("")).To(Equal("(not shown)"))
 	g.Expect(credential.Show("ghp_0123456789abcdef")).To(Equal("(not shown)"))
 }
+
+// Ids that an issuer marks, and that are words and numbers otherwise.
+func TestMarkedCredentials(t *testing.T) {
+	for _, text := range []string{
+		"sk-proj-0123456789", "pk_live_01234567", "AKIAIOSFODNNEXAMPLEK", "ASIAABCDEFGHIJKLMNOP",
+	} {
+		t.Run(text, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(credential.Harmless(text)).To(BeFalse(), "as a value")
+			g.Expect(credential.Random(text)).To(BeTrue(), "as a name")
+		})
+	}
+	for _, text := range []string{"desk-2026", "sk-europe-1", "AKIA", "ASIA-PACIFIC", "task_20260101"} {
+		t.Run("not "+text, func(t *testing.T) { NewWithT(t).Expect(credential.Random(text)).To(BeFalse()) })
+	}
+}
