@@ -13,7 +13,8 @@ import (
 
 // client translates an entry of a client's file.
 func (d *declaration) client(b *binder) error {
-	e := &clientEntry{binder: b, fields: d.fields, scope: scope{inputs: d.inputs}, provider: d.provider}
+	e := &clientEntry{binder: b, fields: d.fields, scope: scope{inputs: d.inputs},
+		httpOrSSE: clientOf(d.provider).httpOrSSE}
 	if err := e.transport(); err != nil {
 		return err
 	}
@@ -25,11 +26,16 @@ func (d *declaration) client(b *binder) error {
 // clientEntry is an entry under translation.
 type clientEntry struct {
 	*binder
-	scope    scope
-	fields   *object
-	provider string
-	used     []string
+	scope     scope
+	fields    *object
+	httpOrSSE bool
+	used      []string
 }
+
+// The fields that say how a server is reached.
+const commandField = "command"
+
+var urlFields = []string{"url", "serverUrl", "httpUrl"}
 
 // take returns a field and remembers that it was looked at.
 func (e *clientEntry) take(names ...string) any {
@@ -51,7 +57,7 @@ func (e *clientEntry) transport() error {
 	if err != nil {
 		return err
 	}
-	url, _ := e.take("url", "serverUrl", "httpUrl").(string)
+	url, _ := e.take(urlFields...).(string)
 	command, hasCommand := e.command()
 	switch {
 	case kind == kindStdio, kind == "" && hasCommand:
@@ -115,12 +121,12 @@ func plainKind(word string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(word))
 }
 
-// protocol is the API's word. What VS Code calls http falls back to SSE, as Auto does.
+// protocol is the API's word.
 func (e *clientEntry) protocol(kind string) v1alpha1.HTTPProtocol {
 	switch {
 	case kind == kindSSE:
 		return v1alpha1.ProtocolSSE
-	case kind == kindHTTP && e.provider != ProviderVSCode:
+	case kind == kindHTTP && !e.httpOrSSE:
 		return v1alpha1.ProtocolStreamableHTTP
 	default:
 		return ""
@@ -130,11 +136,11 @@ func (e *clientEntry) protocol(kind string) v1alpha1.HTTPProtocol {
 // command is the command with its arguments. Some clients take them as one list, or as one line.
 func (e *clientEntry) command() ([]string, bool) {
 	var words []string
-	switch member := e.take("command").(type) {
+	switch member := e.take(commandField).(type) {
 	case string:
 		words = []string{member}
 	case []any:
-		words = e.texts("command", member)
+		words = e.texts(commandField, member)
 	}
 	given, _ := e.take("args").([]any)
 	arguments := e.texts("args", given)

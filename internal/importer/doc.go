@@ -3,6 +3,7 @@
 //
 // It reads mcpServers (Claude Code, Claude Desktop, Cursor and clients that follow them), servers and inputs (VS Code),
 // and the server.json of the MCP registry, each as people write them: with comments, trailing commas and old names.
+// Each of these formats is one file format_*.go and a line in format.go.
 //
 // # Invariants
 //

@@ -258,8 +258,8 @@ func TestProtocol(t *testing.T) {
 		{`"type": "streamableHttp"`, "", v1alpha1.ProtocolStreamableHTTP},
 		{`"transport": "streamable_http"`, "", v1alpha1.ProtocolStreamableHTTP},
 		{`"transportType": "sse"`, "", v1alpha1.ProtocolSSE},
-		{`"type": "SSE"`, importer.ProviderVSCode, v1alpha1.ProtocolSSE},
-		{`"type": "http"`, importer.ProviderVSCode, ""},
+		{`"type": "SSE"`, "vscode", v1alpha1.ProtocolSSE},
+		{`"type": "http"`, "vscode", ""},
 		{`"type": "remote"`, "", ""},
 		{`"disabled": false`, "", ""},
 	} {
@@ -364,13 +364,13 @@ func TestOrigin(t *testing.T) {
 		path, provider string
 		level          v1alpha1.Level
 	}{
-		{"/src/.mcp.json", importer.ProviderClaudeCode, v1alpha1.LevelProject},
-		{"/home/ada/.mcp.json", importer.ProviderClaudeCode, v1alpha1.LevelUser},
+		{"/src/.mcp.json", "claude-code", v1alpha1.LevelProject},
+		{"/home/ada/.mcp.json", "claude-code", v1alpha1.LevelUser},
 		{"/src/my.mcp.json", "", ""},
-		{"/src/.cursor/mcp.json", importer.ProviderCursor, v1alpha1.LevelProject},
-		{"/home/ada/.cursor/mcp.json", importer.ProviderCursor, v1alpha1.LevelUser},
-		{`C:\src\.vscode\mcp.json`, importer.ProviderVSCode, v1alpha1.LevelProject},
-		{`C:\Users\ada\AppData\Roaming\Claude\claude_desktop_config.json`, importer.ProviderClaudeDesktop,
+		{"/src/.cursor/mcp.json", "cursor", v1alpha1.LevelProject},
+		{"/home/ada/.cursor/mcp.json", "cursor", v1alpha1.LevelUser},
+		{`C:\src\.vscode\mcp.json`, "vscode", v1alpha1.LevelProject},
+		{`C:\Users\ada\AppData\Roaming\Claude\claude_desktop_config.json`, "claude-desktop",
 			v1alpha1.LevelUser},
 		{"/home/ada/.config/Code/User/profiles/x/mcp.json", "", ""},
 		{"", "", ""},

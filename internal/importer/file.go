@@ -3,7 +3,6 @@ package importer
 import (
 	"path"
 	"strings"
-	"unicode"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/importer/credential"
@@ -13,64 +12,38 @@ import (
 type Origin struct {
 	// Path is the file's absolute path, with / or \. Empty when there is none.
 	Path string
-	// Home is the home directory of whoever owns the file: what is a project's file elsewhere is a user's there.
+	// Home is the home directory of the file's owner: what is a project's file elsewhere is a user's there.
 	Home string
-	// Provider and Level, where set, stand against everything that the path and the text tell.
+	// Provider and Level, where set, override everything that the path and the text tell.
 	Provider string
 	Level    v1alpha1.Level
 }
 
-// The providers, as spec.provider has them.
-const (
-	ProviderClaudeCode    = "claude-code"
-	ProviderClaudeDesktop = "claude-desktop"
-	ProviderCursor        = "cursor"
-	ProviderVSCode        = "vscode"
-	ProviderRegistry      = "registry"
-)
-
-// places are where clients keep their files, by the ends of paths; behind a * by the end of a name. The first that
-// fits counts.
-var places = []struct {
-	end, provider string
-	level         v1alpha1.Level
-}{
-	{".vscode/mcp.json", ProviderVSCode, v1alpha1.LevelProject},
-	{".vscode/settings.json", ProviderVSCode, v1alpha1.LevelProject},
-	{"*.code-workspace", ProviderVSCode, v1alpha1.LevelProject},
-	{"*devcontainer.json", ProviderVSCode, v1alpha1.LevelProject},
-	{".cursor/mcp.json", ProviderCursor, v1alpha1.LevelProject},
-	{".mcp.json", ProviderClaudeCode, v1alpha1.LevelProject},
-	{".claude.json", ProviderClaudeCode, v1alpha1.LevelUser},
-	{"claude_desktop_config.json", ProviderClaudeDesktop, v1alpha1.LevelUser},
-	{"User/mcp.json", ProviderVSCode, v1alpha1.LevelUser},
-	{"User/settings.json", ProviderVSCode, v1alpha1.LevelUser},
-	{"windsurf/mcp_config.json", "windsurf", v1alpha1.LevelUser},
-	{"cline_mcp_settings.json", "cline", v1alpha1.LevelUser},
-	{".roo/mcp.json", "roo-code", v1alpha1.LevelProject},
-	{".gemini/settings.json", "gemini-cli", v1alpha1.LevelProject},
-}
-
-// locate tells the provider and the level from the path.
-func (o Origin) locate() (provider string, level v1alpha1.Level) {
+// locate tells the client and the place that the path is one of.
+func (o Origin) locate() (provider string, at place) {
 	file, home := slashed(o.Path), slashed(o.Home)
-	for _, place := range places {
-		var folder string
-		var found bool
-		if end, anyName := strings.CutPrefix(place.end, "*"); anyName {
-			folder, found = path.Dir(file), strings.HasSuffix(file, end)
-		} else {
-			folder, found = strings.CutSuffix(file, "/"+place.end)
-		}
-		switch {
-		case !found:
-		case o.Home != "" && folder == home:
-			return place.provider, v1alpha1.LevelUser
-		default:
-			return place.provider, place.level
+	for _, f := range formats {
+		for _, c := range f.clients() {
+			for _, at := range c.places {
+				folder, found := at.folder(file)
+				if found && o.Home != "" && folder == home {
+					at.level = v1alpha1.LevelUser
+				}
+				if found {
+					return c.provider, at
+				}
+			}
 		}
 	}
-	return "", ""
+	return "", place{}
+}
+
+// folder is that below which the client keeps the file, if its path fits.
+func (p place) folder(file string) (string, bool) {
+	if end, anyName := strings.CutPrefix(p.end, "*"); anyName {
+		return path.Dir(file), strings.HasSuffix(file, end)
+	}
+	return strings.CutSuffix(file, "/"+p.end)
 }
 
 // slashed is a path that begins with a slash, has no other separators and does not end in one.
@@ -78,169 +51,96 @@ func slashed(file string) string {
 	return "/" + strings.Trim(strings.ReplaceAll(file, `\`, "/"), "/")
 }
 
-// finder collects the declarations of a file.
-type finder struct {
-	origin   Origin
+// file is one that is read.
+type file struct {
+	root   *object
+	origin Origin
+	// provider and level are what its path tells.
 	provider string
 	level    v1alpha1.Level
-	result   *Result
+	notes    []string
 	declared []*declaration
 }
 
-// find returns every entry of the file, in its order.
-func find(root *object, origin Origin, result *Result) []*declaration {
-	f := &finder{origin: origin, result: result}
-	f.provider, f.level = origin.locate()
-	f.published(root)
-	f.clients(root)
-	f.editor(root, "")
-	f.editor(root.object("mcp"), "mcp")
-	f.editor(root.object("settings").object("mcp"), "settings.mcp")
-	f.editor(root.object("customizations").object("vscode").object("mcp"), "customizations.vscode.mcp")
-	for name, project := range root.object("projects").all() {
-		if members, ok := project.(*object); ok {
-			f.entries(members.object("mcpServers"), "project "+credential.Show(name), nil, f.provider, v1alpha1.LevelUser)
-		}
+// readFile finds every entry of the text.
+func readFile(text []byte, origin Origin) (*file, error) {
+	provider, at := origin.locate()
+	syntax := at.syntax
+	if syntax == nil {
+		syntax = decode
+	}
+	value, err := syntax(text)
+	if err != nil {
+		return nil, err
+	}
+	root, ok := value.(*object)
+	if !ok {
+		return nil, errNotObject
+	}
+	f := &file{root: root, origin: origin, provider: provider, level: at.level}
+	for _, format := range formats {
+		format.find(f)
 	}
 	if len(f.declared) == 0 {
-		f.bare(root)
+		f.findBare()
 	}
-	return f.declared
+	if len(f.declared) == 0 {
+		return nil, noServers()
+	}
+	return f, nil
 }
 
-// clients reads what most clients have.
-func (f *finder) clients(root *object) {
-	f.entries(root.object("mcpServers"), "", inputs(root), f.provider, f.level)
-}
-
-// editor reads VS Code's form. A file of that form elsewhere than in a project is a user's.
-func (f *finder) editor(root *object, where string) {
-	level := f.level
-	if level == "" && f.origin.Path != "" {
-		level = v1alpha1.LevelUser
-	}
-	provider := f.provider
-	if provider == "" {
-		provider = ProviderVSCode
-	}
-	f.entries(root.object("servers"), where, inputs(root), provider, level)
-	if where != "" {
-		f.entries(root.object("mcpServers"), where, inputs(root), provider, level)
-	}
-}
-
-// bare reads a file that is nothing but a map of entries, or one entry.
-func (f *finder) bare(root *object) {
-	if isEntry(root) {
-		name := root.text("name")
-		if name == "" {
-			name = "server"
-		}
-		f.add(&declaration{name: name, fields: root, provider: f.provider, level: f.level})
-		return
-	}
-	for _, member := range root.all() {
-		if fields, ok := member.(*object); !ok || !isEntry(fields) {
-			return
-		}
-	}
-	f.entries(root, "", nil, f.provider, f.level)
-}
-
-func isEntry(fields *object) bool {
-	for _, key := range []string{"command", "url", "serverUrl", "httpUrl"} {
-		if _, ok := fields.lookup(key); ok {
-			return true
-		}
-	}
-	return false
-}
-
-func (f *finder) entries(
-	servers *object, where string, asked map[string]input, provider string, level v1alpha1.Level,
-) {
+// addAll adds a map of entries, each like the declaration that is given. They are a client's unless it says otherwise.
+func (f *file) addAll(servers *object, like declaration) {
 	for _, key := range servers.duplicates() {
-		f.result.Notes = append(f.result.Notes, "server "+credential.Show(key)+" stands twice; the last one counts")
+		f.notes = append(f.notes, "server "+credential.Show(key)+" stands twice; the last one counts")
 	}
 	for name, member := range servers.all() {
-		fields, _ := member.(*object)
-		f.add(&declaration{name: name, place: where, fields: fields, inputs: asked, provider: provider, level: level})
+		d := like
+		d.name = name
+		d.fields, _ = member.(*object)
+		f.add(d)
 	}
 }
 
-// published reads the registry's form: one server, an answer that has one, or an answer that has many.
-func (f *finder) published(root *object) {
-	for _, item := range append([]any{root, root.object("server")}, root.array("servers")...) {
-		fields, _ := item.(*object)
-		if inner := fields.object("server"); inner != nil && item != any(root) {
-			fields = inner
-		}
-		if name := fields.text("name"); name != "" && (fields.array("remotes") != nil || fields.array("packages") != nil) {
-			f.add(&declaration{name: name, fields: fields, provider: ProviderRegistry, registry: true})
-		}
-	}
-}
-
-func (f *finder) add(d *declaration) {
+func (f *file) add(d declaration) {
 	if f.origin.Provider != "" {
 		d.provider = f.origin.Provider
 	}
 	if f.origin.Level != "" {
 		d.level = f.origin.Level
 	}
-	f.declared = append(f.declared, d)
+	if d.translation == nil {
+		d.translation = (*declaration).client
+	}
+	f.declared = append(f.declared, &d)
 }
 
-// inputs reads what VS Code asks a person for.
-func inputs(root *object) map[string]input {
-	out := map[string]input{}
-	for _, item := range root.array("inputs") {
-		fields, _ := item.(*object)
-		id := fields.text("id")
-		if id == "" {
-			continue
+// findBare adds the entries of a file that is nothing but a map of them, or one entry.
+func (f *file) findBare() {
+	like := declaration{provider: f.provider, level: f.level}
+	if isEntry(f.root) {
+		like.name, like.fields = f.root.text("name"), f.root
+		if like.name == "" {
+			like.name = "server"
 		}
-		password, _ := fields.lookup("password")
-		fallback, given := fields.lookup("default")
-		standard, isText := fallback.(string)
-		out[id] = input{
-			prompt:   question(fields.text("description"), standard),
-			fallback: standard, given: given && isText, password: password == true,
+		f.add(like)
+		return
+	}
+	for _, member := range f.root.all() {
+		if fields, ok := member.(*object); !ok || !isEntry(fields) {
+			return
 		}
 	}
-	return out
+	f.addAll(f.root, like)
 }
 
-// line makes one printable line of a text that a person wrote, of at most so many characters; none of one that may hold
-// a credential.
-func line(text string, most int) string {
-	if credential.InProse(text) {
-		return ""
-	}
-	printable := strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	runes := []rune(strings.Join(strings.Fields(printable), " "))
-	return string(runes[:min(len(runes), most)])
-}
-
-// question is what a person is asked with; nothing if it gives away what is proposed for an answer.
-func question(text string, proposed ...string) string {
-	lower := strings.ToLower(text)
-	for _, answer := range proposed {
-		answer = strings.ToLower(strings.TrimSpace(answer))
-		if answer != "" && strings.Contains(lower, answer) {
-			return ""
+// isEntry tells whether an object says how a client reaches a server.
+func isEntry(fields *object) bool {
+	for _, key := range append([]string{commandField}, urlFields...) {
+		if _, ok := fields.lookup(key); ok {
+			return true
 		}
 	}
-	return line(text, mostPrompt)
+	return false
 }
-
-// The most characters of what people wrote for people: a question, and spec.notes.
-const (
-	mostPrompt = 120
-	mostNotes  = 1024
-)

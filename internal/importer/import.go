@@ -74,30 +74,18 @@ func (r *Result) count(counts func(*v1alpha1.MCPServer) bool) (n int) {
 	return n
 }
 
-var (
-	errNoServers = errors.New("no MCP servers: expected mcpServers, servers (VS Code), mcp.servers (settings), " +
-		"or the name and remotes or packages of a registry's server.json")
-	errNotObject = errors.New("no MCP servers: the text is not a JSON object")
-)
+var errNotObject = errors.New("no MCP servers: the text is not a JSON object")
 
 // Import translates a file. An error says that the file cannot be read, or declares nothing.
 func Import(text []byte, options Options) (*Result, error) {
-	value, err := decode(text)
+	f, err := readFile(text, options.Origin)
 	if err != nil {
 		return nil, err
 	}
-	root, ok := value.(*object)
-	if !ok {
-		return nil, errNotObject
-	}
-	result := &Result{}
-	declared := find(root, options.Origin, result)
-	if len(declared) == 0 {
-		return nil, errNoServers
-	}
+	result, declared := &Result{Notes: f.notes}, f.declared
 	originals := make([]original, len(declared))
 	for i, d := range declared {
-		originals[i] = original{name: d.name, place: d.place, owned: d.registry}
+		originals[i] = original{name: d.name, place: d.place, owned: d.owned}
 		if credential.Random(d.name) { // a name made of it would show it, and a hash of it prove who guesses it right
 			originals[i].name = ""
 		}
@@ -134,11 +122,15 @@ func unknown(name string, declared []*declaration) error {
 // declaration is one entry before its translation.
 type declaration struct {
 	name, place string
-	fields      *object // nil when the entry is not an object
-	inputs      map[string]input
-	provider    string
-	level       v1alpha1.Level
-	registry    bool
+	// owned says that the name begins with an owner and a slash.
+	owned bool
+	// fields are nil when the entry is not an object.
+	fields   *object
+	inputs   map[string]input
+	provider string
+	level    v1alpha1.Level
+	// translation fills in the spec from the fields.
+	translation func(*declaration, *binder) error
 }
 
 // translate never fails: an entry that cannot be translated says so.
@@ -173,11 +165,7 @@ func (d *declaration) fill(b *binder) error {
 	for _, key := range d.fields.duplicates() {
 		b.entry.say("%s stands twice; the last one counts", credential.Show(key))
 	}
-	translate := d.client
-	if d.registry {
-		translate = d.published
-	}
-	if err := translate(b); err != nil {
+	if err := d.translation(d, b); err != nil {
 		return err
 	}
 	return b.finish()

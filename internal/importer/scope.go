@@ -26,6 +26,26 @@ type input struct {
 	password bool
 }
 
+// inputs reads what VS Code asks a person for.
+func inputs(root *object) map[string]input {
+	out := map[string]input{}
+	for _, item := range root.array("inputs") {
+		fields, _ := item.(*object)
+		id := fields.text("id")
+		if id == "" {
+			continue
+		}
+		password, _ := fields.lookup("password")
+		fallback, given := fields.lookup("default")
+		standard, isText := fallback.(string)
+		out[id] = input{
+			prompt:   question(fields.text("description"), standard),
+			fallback: standard, given: given && isText, password: password == true,
+		}
+	}
+	return out
+}
+
 // Parse takes the references out of a text.
 func (s scope) parse(raw string) template {
 	var out template

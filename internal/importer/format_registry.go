@@ -10,6 +10,30 @@ import (
 	"github.com/mooring-dev/mooring/internal/importer/credential"
 )
 
+// registry is the MCP registry's format: one server, an answer that has one, or an answer that has many.
+type registry struct{}
+
+func (registry) expected() string {
+	return "the name and remotes or packages of a registry's server.json"
+}
+
+// clients are none: a server.json is an answer, or lies anywhere.
+func (registry) clients() []client { return nil }
+
+func (registry) find(f *file) {
+	for _, item := range append([]any{f.root, f.root.object("server")}, f.root.array("servers")...) {
+		fields, _ := item.(*object)
+		if inner := fields.object("server"); inner != nil && item != any(f.root) {
+			fields = inner
+		}
+		if name := fields.text("name"); name != "" && (fields.array("remotes") != nil || fields.array("packages") != nil) {
+			f.add(declaration{
+				name: name, owned: true, fields: fields, provider: "registry", translation: (*declaration).published,
+			})
+		}
+	}
+}
+
 // published translates a registry's server.json. Its remotes and packages are ways to the same server: the first that
 // can be translated is taken, remotes before packages and streamable HTTP before SSE.
 func (d *declaration) published(b *binder) error {
