@@ -79,7 +79,7 @@ func CachesSynced(m ctrl.Manager) healthz.Checker {
 
 // SetupAll adds every controller, the supervisor and the reference tracker to the manager.
 func SetupAll(m ctrl.Manager, d Dependencies) error {
-	offers := &catalogstore.Store{}
+	offers := &catalogstore.Store{Sessions: d.Sessions}
 	if err := d.setupSessions(m, offers); err != nil {
 		return fmt.Errorf("controller agentsession: %w", err)
 	}
@@ -110,15 +110,14 @@ func SetupAll(m ctrl.Manager, d Dependencies) error {
 // DefaultGateway is the Service of the gateways as Mooring is installed.
 const DefaultGateway = "https://mooring-gateway.mooring-system.svc"
 
-// setupSessions adds the controller of AgentSessions. It hears of servers in two ways: when a session has news, and
-// when the controller of servers has decided what is offered.
+// setupSessions adds the controller of AgentSessions, which learns of servers from the catalog store alone.
 func (d *Dependencies) setupSessions(m ctrl.Manager, offers *catalogstore.Store) error {
 	sessions := &agentsession.Reconciler{
 		Client:     m.GetClient(),
 		Live:       m.GetAPIReader(),
+		Servers:    offers,
 		Wakes:      &agentsession.Wakes{},
 		Sessions:   d.Sessions,
-		Catalogs:   offers,
 		ConfigHash: connect.Hash,
 		Target:     connect.Target,
 		Watches: func(namespace string) bool {
@@ -128,8 +127,7 @@ func (d *Dependencies) setupSessions(m ctrl.Manager, offers *catalogstore.Store)
 		Events:  events.New(m.GetEventRecorder("mooring")),
 		Workers: d.Workers,
 	}
-	d.Servers.Also = sessions.ServerChanged
-	offers.Changed = func(key string) { sessions.ServerChanged(session.Key(key)) }
+	d.Servers.Also, offers.Changed = offers.Notify, sessions.ServerChanged
 	return sessions.SetupWithManager(m)
 }
 

@@ -37,23 +37,18 @@ import (
 const (
 	// name is the controller's, in logs and metrics.
 	name = "agentsession"
+	// lowPriority is that of passes which let others' catalogs go first.
+	lowPriority = handler.LowPriority
 	// passesPerWorker: memory and processors are what an encoded catalog takes, and for a moment; most of a pass that
 	// publishes is spent waiting for the API server. When many gates open at once, agents wait the less for one another
 	// the more of them wait there together.
 	passesPerWorker = 4
 )
 
-// Sessions is what the controller needs of the supervisor. No method does network I/O.
+// Sessions is what the controller needs of the supervisor.
 type Sessions interface {
-	// Snapshot is what is known of a server's session now.
-	Snapshot(key session.Key) (session.Snapshot, bool)
-	// Refresh asks for one list over the present session.
+	// Refresh asks for one list over the present session, and does not wait for it.
 	Refresh(key session.Key)
-}
-
-// Catalogs tells what was decided of a server's catalog.
-type Catalogs interface {
-	Get(key string) (catalogstore.Entry, bool)
 }
 
 // Reconciler keeps one AgentSession's catalog and status.
@@ -61,10 +56,10 @@ type Reconciler struct {
 	// Client reads from the cache and writes; Live reads from the API server.
 	Client client.Client
 	Live   client.Reader
-	// Wakes has this controller woken when a server has news.
+	// Servers is what is known of each server; Wakes has this controller woken when that has changed.
+	Servers  *catalogstore.Store
 	Wakes    *Wakes
 	Sessions Sessions
-	Catalogs Catalogs
 	// ConfigHash identifies the configuration that a server's list must have been made under.
 	ConfigHash func(*v1alpha1.MCPServerSpec) string
 	// Target is a server's address as messages show it.
@@ -80,8 +75,8 @@ type Reconciler struct {
 	Workers int
 
 	memories    memories
-	slices      entryCache
-	encodeSlots chan struct{} // one place for each worker; nil: as many as like
+	exposed     exposedEntries
+	encodeSlots chan struct{} // one for each worker; nil: as many as like
 }
 
 // SetupWithManager registers the controller.
@@ -108,35 +103,39 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 }
 
 // Reconcile makes one pass over one AgentSession.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
 	object := &v1alpha1.AgentSession{}
-	if err := r.Client.Get(ctx, request.NamespacedName, object); err != nil {
-		if apierrors.IsNotFound(err) {
-			return ctrl.Result{}, r.forget(ctx, request.NamespacedName)
-		}
+	if err := r.Client.Get(ctx, request.NamespacedName, object); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("agentsession: %w", err)
 	}
-	if !object.DeletionTimestamp.IsZero() {
+	if object.UID == "" || !object.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, r.forget(ctx, request.NamespacedName)
 	}
 	s := newScope(request.NamespacedName, object, r.memories.of(request.NamespacedName, object.UID))
-	if err := r.resolve(ctx, s); err != nil {
-		return ctrl.Result{}, err
+	// What is known of the servers is told even while the catalog cannot be written.
+	defer func() { result, err = r.finish(ctx, s, err) }()
+	for _, phase := range []func(context.Context, *scope) error{r.resolve, r.startup, r.publish} {
+		if err := phase(ctx, s); err != nil {
+			return ctrl.Result{}, err
+		}
 	}
-	r.startup(ctx, s)
-	unpublished := r.publish(ctx, s)
-	log.FromContext(ctx).V(1).Info("pass", "open", s.open, "servers", len(s.servers))
-	// How the servers stand is told even while the catalog cannot be written.
-	if err := errors.Join(unpublished, r.finish(ctx, s)); err != nil {
+	return ctrl.Result{}, nil
+}
+
+// finish tells what this pass learnt: one status patch when something changed and it is time, and events for the
+// transitions in it. It returns when to look again, or why this pass, whose phases ended with an error, failed.
+func (r *Reconciler) finish(ctx context.Context, s *scope, failed error) (ctrl.Result, error) {
+	log.FromContext(ctx).V(1).Info("pass", "gateOpen", s.gate == gateOpen, "servers", len(s.servers))
+	if err := errors.Join(failed, r.patchStatus(ctx, s)); err != nil {
 		return ctrl.Result{}, err
 	}
 	return s.result(), nil
 }
 
-// finish tells what this pass learnt: one status patch when something changed and it is time, and events for the
-// transitions in it. A conflict means that a newer version of the object is on its way to us, and that pass decides.
-func (r *Reconciler) finish(ctx context.Context, s *scope) error {
-	if s.skipStatus {
+// patchStatus writes status when it is another. A conflict means that a newer version of the object is on its way to
+// us, and that pass decides.
+func (r *Reconciler) patchStatus(ctx context.Context, s *scope) error {
+	if s.report == skipStatus {
 		return nil
 	}
 	r.summarise(s)
@@ -144,7 +143,7 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 		return nil
 	}
 	edge := edgeOf(s.before, s.session)
-	if wait := s.memory.writes.Delay(edge, s.now); wait > 0 {
+	if wait := s.memory.statusWait(edge, s.now); wait > 0 {
 		s.lookAgain(s.now.Add(wait))
 		return nil
 	}
@@ -154,12 +153,10 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	case apierrors.IsConflict(err):
 		s.lookAgain(s.now.Add(conflictDelay))
 		return nil
-	case apierrors.IsNotFound(err):
-		return nil
 	case err != nil:
-		return fmt.Errorf("status: %w", err)
+		return client.IgnoreNotFound(fmt.Errorf("status: %w", err))
 	}
-	s.memory.writes.Wrote(edge, s.now)
+	s.memory.statusWritten(edge, s.now)
 	for _, event := range transitions(s.before, s.session) {
 		r.Events.Emit(s.session, event)
 	}
@@ -169,14 +166,14 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 // forget ends everything that belonged to an object that is gone.
 func (r *Reconciler) forget(ctx context.Context, gone types.NamespacedName) error {
 	r.Wakes.unfollow(gone)
-	uid := r.memories.drop(gone)
-	return r.removeCatalog(ctx, gone, uid)
+	place := catalogKind.Place(gone, r.memories.drop(gone)) // of an unknown UID where it was not known
+	return r.store().Remove(ctx, place, &v1alpha1.AgentSession{})
 }
 
-// ServerChanged has every AgentSession look at a server whose session or catalog has news. It never blocks.
+// ServerChanged has every AgentSession that is offered a server look at what is known of it. It never blocks.
 func (r *Reconciler) ServerChanged(key session.Key) {
-	if _, offered := r.Catalogs.Get(string(key)); !offered {
-		r.slices.drop(key)
+	if r.Servers.Get(key).Entry == nil {
+		r.exposed.drop(key)
 	}
 	r.Wakes.Notify(key)
 }

@@ -21,19 +21,19 @@
 //
 // # Invariants
 //
-// Reconcile does no network I/O to MCP servers. One server's slice is replaced; the others' keep their bytes, also when
+// Reconcile does no network I/O to MCP servers. One server's entry is replaced; the others' keep their bytes, also when
 // they come out of the ConfigMap that an earlier process wrote. A server that is not known yet, or not any more, keeps
 // what it has; only one that is gone, left out, or refused for five minutes loses it, at once. While a fault
 // keeps it from being known which servers there are, nothing is added, and what any declaration that can be read takes
-// away goes. What was published outlives the ConfigMap: it is put back.
+// away goes. What was published outlives the ConfigMap: it is written again.
 //
 // A ConfigMap is written when it is not what it is to be: bytes, labels, owner. But for what is damaged or withdrawn,
 // that is not before the gate has opened: so a restart writes nothing. The first one of an object's UID, one that takes
 // a server's tools away, or some of them by an edit, and that of a reload are never delayed; others draw on a bucket of
-// 2, one refilled per 10 s. What the API server refuses is tried again each minute.
+// 2, one refilled per 10 s. What the API server rejects is tried again each minute.
 //
 // Status is a function of the declaration, the servers and what was published. What only servers caused is joined to
-// one write per 10 s, and all such writes together are at most 6 a minute.
+// one write per 10 s; an edge of Ready waits for at most 2 s, and only when there were several.
 //
 // # Trade-offs
 //

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
@@ -253,7 +254,7 @@ func listOther(h *history) string {
 func flap(h *history) string {
 	f := pick(h, h.fars)
 	f.become(answers)
-	for range 3 * writeBurst {
+	for range 3 * configmap.WriteBurst {
 		f.lists = pick(h, lists)
 		h.look(f)
 		h.pass()
@@ -284,7 +285,7 @@ func declareServerAnew(h *history) string {
 		h.Expect(h.api.Delete(h.t.Context(), server)).To(Succeed())
 	}
 	h.sessions.Forget(session.Key(f.uid))
-	h.store.Delete(string(f.uid))
+	h.store.Delete(session.Key(f.uid))
 	h.Expect(h.api.Create(h.t.Context(), h.newServer(f))).To(Succeed())
 	return h.heard(f) + " is declared anew"
 }
@@ -372,7 +373,7 @@ func declareSessionAnew(h *history) string {
 		}
 		what += ", after a while"
 	}
-	h.tokens, h.last.offered = writeBurst, nil
+	h.tokens, h.last.offered = configmap.WriteBurst, nil
 	h.Expect(h.api.Create(h.t.Context(), h.newSession())).To(Succeed())
 	return what
 }
@@ -458,7 +459,7 @@ func spoil(what string, change func(object *corev1.ConfigMap)) func(h *history) 
 var owners = map[string][]metav1.OwnerReference{
 	"nobody's": nil,
 	"another session's": {{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: "other", UID: "o", Controller: new(true),
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: catalogKind.Name, Name: "other", UID: "o", Controller: new(true),
 	}},
 	"a Deployment's": {{
 		APIVersion: "apps/v1", Kind: "Deployment", Name: coder.Name, UID: "d", Controller: new(true),
@@ -473,7 +474,7 @@ func takeItsPlace(h *history) string {
 		h.Expect(h.api.Delete(h.t.Context(), object)).To(Succeed())
 	}
 	whose := pick(h, []string{"nobody's", "another session's", "a Deployment's"})
-	object := builder.ConfigMap(testNamespace, catalogName(coder.Name)).Key("catalog.json", "theirs").Obj()
+	object := builder.ConfigMap(testNamespace, catalogKind.Place(coder, "").Name).Key("catalog.json", "theirs").Obj()
 	object.OwnerReferences = owners[whose]
 	if h.random.IntN(2) == 0 {
 		object.Labels = map[string]string{v1alpha1.LabelManagedBy: v1alpha1.LabelManagedByValue}
@@ -528,7 +529,8 @@ func restart(h *history) string {
 }
 
 func restartWithTheServers(h *history) string {
-	h.sessions, h.store = sessiontest.NewSessions(nil), &catalogstore.Store{}
+	h.sessions = sessiontest.NewSessions(nil)
+	h.store = &catalogstore.Store{Sessions: h.sessions}
 	h.start()
 	what := "the manager is restarted"
 	for _, f := range h.fars {

@@ -239,7 +239,7 @@ func (h *history) look(f *far) {
 	server, key := h.server(f), session.Key(f.uid)
 	if server == nil {
 		h.sessions.Forget(key)
-		h.store.Delete(string(key))
+		h.store.Delete(key)
 		return
 	}
 	address := addressOf(&server.Spec)
@@ -255,7 +255,7 @@ func (h *history) look(f *far) {
 				item.Offered = f.judged
 			}
 		}
-		h.store.Set(string(key), item)
+		h.store.Set(key, item)
 		return
 	}
 	snapshot := f.snapshot()
@@ -274,7 +274,7 @@ func (h *history) look(f *far) {
 	}
 	h.sessions.Ensure(key, session.Config{Catalog: address})
 	h.sessions.Set(key, snapshot)
-	h.store.Set(string(key), item)
+	h.store.Set(key, item)
 }
 
 func (f *far) snapshot() session.Snapshot {

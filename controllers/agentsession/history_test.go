@@ -129,9 +129,9 @@ func (h *history) start() {
 	h.restart()
 	h.sessions, h.store = sessions, stored
 	r := h.reconciler
-	r.Sessions, r.Catalogs, r.ConfigHash = sessions, stored, addressOf
+	r.Sessions, r.Servers, r.ConfigHash = sessions, stored, addressOf
 	r.Client = interceptor.NewClient(interceptor.NewClient(h.api, h.storage()), h.cached())
-	h.tokens, h.filled, h.last.offered = writeBurst, time.Now(), nil
+	h.tokens, h.filled, h.last.offered = configmap.WriteBurst, time.Now(), nil
 }
 
 // storage is what the API server does with writes: it keeps what is immutable.
@@ -190,7 +190,7 @@ func (h *history) account(err error) error {
 	}
 	h.written++
 	now := time.Now()
-	h.tokens = min(writeBurst, h.tokens+now.Sub(h.filled).Seconds()/refillInterval.Seconds())
+	h.tokens = min(configmap.WriteBurst, h.tokens+now.Sub(h.filled).Seconds()/configmap.RefillInterval.Seconds())
 	h.filled = now
 	switch {
 	case h.tokens >= 1:
@@ -455,7 +455,8 @@ func (h *history) restartAtRest() {
 		h.Expect(cmp.Diff(object, h.configMap())).To(BeEmpty(), when)
 		h.Expect(cmp.Diff(session, h.get())).To(BeEmpty(), when)
 	}
-	h.sessions, h.store = sessiontest.NewSessions(nil), &catalogstore.Store{}
+	h.sessions = sessiontest.NewSessions(nil)
+	h.store = &catalogstore.Store{Sessions: h.sessions}
 	h.start()
 	for _, f := range h.fars {
 		f.behind, f.judged = true, nil

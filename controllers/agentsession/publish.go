@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -17,35 +19,76 @@ import (
 	"github.com/mooring-dev/mooring/internal/configmap"
 )
 
-// publish writes the catalog into the ConfigMap when its bytes differ from what stands there, and sets
-// CatalogPublished.
+// catalogKind is what the ConfigMaps of session catalogs have in common.
+var catalogKind = configmap.Kind{
+	Name: "AgentSession", Suffix: "-mcp-catalog",
+	Component: v1alpha1.ComponentSessionCatalog, OwnerLabel: v1alpha1.LabelSession,
+}
+
+// conflictDelay is how long a pass that met a newer version of something waits before it looks again. The newer version
+// normally wakes the controller before that.
+const conflictDelay = 500 * time.Millisecond
+
+// errForeign: an object of the name that we need is not ours.
+var errForeign = errors.New("foreign object")
+
+func (r *Reconciler) store() *configmap.Store {
+	return &configmap.Store{Client: r.Client, Live: r.Live}
+}
+
+// loadCatalog reads what this object published. What was published stays so while the ConfigMap is gone or damaged: it
+// is written again.
+func (r *Reconciler) loadCatalog(ctx context.Context, s *scope) (err error) {
+	m := s.memory
+	published := m.lastPublished.document != nil || s.before.Status.Catalog != nil
+	decode := func(object *corev1.ConfigMap) *sessioncatalog.Document {
+		if metav1.GetControllerOf(object).UID != s.before.UID { // a former object's of this name
+			return nil
+		}
+		defer r.encodeSlot()()
+		if document, err := sessioncatalog.Decode(object.Data, object.BinaryData); err == nil {
+			return &document
+		}
+		return nil
+	}
+	s.stored, err = m.configMap.Read(ctx, r.store(), s.place, published, decode)
+	if s.stored.Document != nil {
+		m.lastPublished = lastPublished{s.stored.Document, catalog.EncodingOf(s.stored.Object.BinaryData)}
+	}
+	if !s.stored.Foreign {
+		s.agents = m.lastPublished
+	}
+	return err
+}
+
+// publish writes the catalog into the ConfigMap when it differs from what is there, and sets CatalogPublished.
 func (r *Reconciler) publish(ctx context.Context, s *scope) error {
-	if s.document == nil && !s.open {
+	if s.agents.document == nil && s.gate == gateHeld {
 		s.conds.Unknown(v1alpha1.ConditionCatalogPublished, v1alpha1.ReasonAwaitingServers, awaitingMessage(s))
 		return nil
 	}
-	d := r.draft(s)
-	stands := s.stored.intact && (!s.open || s.chosen.Fault != nil) // what was published
-	withdraws := s.takesAway(&d)
-	if !stands || withdraws {
-		if err := r.renew(ctx, s, d, withdraws); err != nil {
-			return s.notPublished(err, withdraws)
+	desired := r.desire(s)
+	intact := s.stored.Document != nil && s.stored.Labelled()
+	withdraws := s.withdraws(&desired)
+	if !intact || withdraws || s.gate == gateOpen && s.chosen.Fault == nil {
+		if err := r.renew(ctx, s, desired, withdraws); err != nil {
+			return s.setNotPublished(err, withdraws)
 		}
 	}
 	setPublished(s)
 	return nil
 }
 
-// notPublished says why nothing could be written; what is no fault of ours or the API's is a condition.
-func (s *scope) notPublished(err error, withdraws bool) error {
-	var refused *configmap.RefusedError
+// setNotPublished says why nothing could be written; what is no fault of ours or the API's is a condition.
+func (s *scope) setNotPublished(err error, withdraws bool) error {
+	var rejected *configmap.WriteRejected
 	const failed = v1alpha1.ReasonPublishFailed
 	switch {
 	case errors.Is(err, configmap.ErrSuperseded):
 		s.lookAgain(s.now.Add(conflictDelay))
-		s.writePending = true
+		s.write = writePending
 		if s.memory.conflicts++; s.memory.conflicts == 1 { // it is over in a moment
-			s.skipStatus = true
+			s.report = skipStatus
 			return nil
 		}
 		setPublished(s)
@@ -55,65 +98,107 @@ func (s *scope) notPublished(err error, withdraws bool) error {
 		s.lookAgain(s.now.Add(configmap.RetryInterval)) // what is not ours is not watched
 		s.stop(withdraws, stall{ready: v1alpha1.ReasonNameConflict, reason: v1alpha1.ReasonNameConflict, message: fmt.Sprintf(
 			"ConfigMap %q exists and does not belong to this AgentSession; rename one of them, or delete the ConfigMap",
-			s.stored.name)})
+			s.stored.Name)})
 	case errors.Is(err, catalog.ErrTooLarge):
 		s.stop(withdraws, stall{ready: v1alpha1.ReasonNoServersAvailable, reason: v1alpha1.ReasonCatalogTooLarge,
 			message: "the catalog does not fit into a ConfigMap even without any tools; choose fewer servers in spec.servers"})
-	case errors.As(err, &refused):
-		s.lookAgain(refused.Until)
-		s.stop(withdraws, stall{ready: failed, reason: failed, message: refused.Error(), retried: true})
+	case errors.As(err, &rejected):
+		s.lookAgain(rejected.Until)
+		s.stop(withdraws, stall{ready: failed, reason: failed, message: rejected.Error(), retried: true})
 	case withdraws:
-		s.writePending = true
+		s.write = writePending
 		s.stop(true, stall{ready: failed, reason: failed, retried: true,
-			message: fmt.Sprintf("ConfigMap %q could not be written; it is tried again", s.stored.name)})
+			message: fmt.Sprintf("ConfigMap %q could not be written; it is tried again", s.stored.Name)})
 		return err
 	default:
-		s.writePending = true
+		s.write = writePending
 		setPublished(s)
 		return err
 	}
 	return nil
 }
 
-// errForeign: an object of the name that we need is not ours.
-var errForeign = errors.New("foreign object")
-
-// stop says that nothing can be published before somebody acts. What was published before stands, which is bad where
-// it was to be withdrawn.
+// stop says that nothing can be published before somebody acts. What was published before stays, which is bad where it
+// was to be withdrawn.
 func (s *scope) stop(withdraws bool, why stall) {
-	if s.stored.legible {
+	legible := s.stored.Document != nil
+	if legible {
 		s.setCatalog()
 		why.message += "; the last catalog stays published"
 	}
-	if !s.stored.legible || withdraws {
+	if !legible || withdraws {
 		s.stall = &why
 	}
 	s.conds.False(v1alpha1.ConditionCatalogPublished, why.reason, why.message)
 }
 
-// renew brings the ConfigMap in line with the draft.
-func (r *Reconciler) renew(ctx context.Context, s *scope, d draft, withdraws bool) error {
-	if s.stored.foreign {
+// renew has the desired catalog stand in the ConfigMap, once it is its turn to be written.
+func (r *Reconciler) renew(ctx context.Context, s *scope, desired desiredCatalog, withdraws bool) error {
+	m, first := s.memory, s.agents.document == nil
+	switch {
+	case s.stored.Foreign:
 		return errForeign
-	}
-	if s.memory.last.covers(s, d) {
-		s.reduced = s.memory.last.reduced
+	case m.basis.covers(s, &desired):
+		s.reduced = m.basis.reduced
 		return nil
 	}
-	publication, err := r.encode(s, d)
+	publication, err := r.encode(s, &desired)
 	if err != nil {
 		return err
 	}
-	return r.replace(ctx, s, d, publication, withdraws)
+	made, before := s.basisOf(desired, &publication), s.stored.Version
+	content := &configmap.Content{Place: *s.place, Encoded: publication.Encoded}
+	urgent := first && m.basis.version == "" && m.configMap.Rejection() == nil || withdraws || s.reloads()
+	wait, err := m.configMap.Write(ctx, r.store(), content, &s.stored, &publication.Document, urgent)
+	switch {
+	case errors.Is(err, configmap.ErrTaken):
+		s.lookAgain(s.now)
+		return err
+	case wait > 0:
+		s.lookAgain(s.now.Add(wait))
+		s.reduced = m.basis.reduced
+		return err
+	case err != nil:
+		return err
+	}
+	made.version = s.stored.Version
+	m.basis, s.reduced = made, made.reduced
+	if made.version != before { // else it was there
+		m.conflicts, m.lastPublished = 0, lastPublished{&publication.Document, publication.Encoded.Encoding}
+		s.agents = m.lastPublished
+		s.announce(ctx, first)
+	}
+	return nil
 }
 
-func (r *Reconciler) encode(s *scope, d draft) (sessioncatalog.Publication, error) {
+// announce has the first catalog logged. When many gates open at once, every agent's tools come before any status.
+func (s *scope) announce(ctx context.Context, first bool) {
+	if !first {
+		return
+	}
+	s.report, s.priority = skipStatus, lowPriority
+	s.lookAgain(s.now)
+	log.FromContext(ctx).Info("first catalog published", "after", time.Since(s.memory.begun),
+		"tools", s.agents.document.ToolCount(), "errors", len(s.agents.document.Errors))
+}
+
+// encode merges and encodes the desired catalog.
+func (r *Reconciler) encode(s *scope, desired *desiredCatalog) (sessioncatalog.Publication, error) {
 	defer r.encodeSlot()()
-	return d.publish(s)
+	all := make([]sessioncatalog.ServerEntry, 0, len(desired.servers))
+	for _, entry := range desired.servers {
+		all = append(all, *entry)
+	}
+	self := catalog.Ref{Namespace: s.name.Namespace, Name: s.name.Name}
+	publication, err := sessioncatalog.Publish(self, sessioncatalog.DefaultEndpoint, all, desired.errors)
+	if err != nil {
+		return publication, fmt.Errorf("catalog: %w", err)
+	}
+	return publication, nil
 }
 
-// encodeSlot waits for one of the few places where catalogs are encoded or read, and returns how to leave it.
-func (r *Reconciler) encodeSlot() (leave func()) {
+// encodeSlot waits for one of the few slots in which catalogs are encoded or read, and returns how to free it.
+func (r *Reconciler) encodeSlot() (free func()) {
 	if r.encodeSlots == nil {
 		return func() {}
 	}
@@ -121,51 +206,11 @@ func (r *Reconciler) encodeSlot() (leave func()) {
 	return func() { <-r.encodeSlots }
 }
 
-// replace writes what was put together, if it is not what stands there and its turn has come.
-func (r *Reconciler) replace(
-	ctx context.Context, s *scope, d draft, publication sessioncatalog.Publication, withdraws bool,
-) (err error) {
-	m, first := s.memory, s.document == nil
-	last, content := s.made(d, &publication), s.content(publication.Encoded)
-	switch {
-	case s.stored.object != nil && content.Stands(s.stored.object):
-		m.last, s.reduced, m.refused = last, last.reduced, nil
-		return nil
-	case m.refused.Stands(s.now, content.Encoded, s.stored.object):
-		return m.refused
-	case first && m.last.version == "" && m.refused == nil, withdraws, s.reloads():
-	default:
-		if wait := m.budget.Take(s.now); wait > 0 {
-			s.lookAgain(s.now.Add(wait))
-			s.reduced = m.last.reduced
-			if m.refused != nil { // what was refused last is all that can be told yet
-				return m.refused
-			}
-			return nil
-		}
-	}
-	if last.version, err = r.write(ctx, s, content); err != nil {
-		return err
-	}
-	if first { // when many gates open at once, every agent's tools come before any status
-		s.skipStatus, s.lowPriority = true, true
-		s.lookAgain(s.now)
-		log.FromContext(ctx).Info("first catalog published", "after", time.Since(m.begun),
-			"tools", publication.Document.ToolCount(), "errors", len(publication.Document.Errors))
-	}
-	m.refused, m.conflicts = nil, 0
-	m.last, m.good = last, good{&publication.Document, publication.Encoded.Encoding}
-	m.decoded = decoded{version: last.version, document: m.good.document}
-	s.document, s.encoding, s.reduced = m.good.document, m.good.encoding, last.reduced
-	return nil
-}
-
-// made is what a ConfigMap of the present version would have been made of.
-func (s *scope) made(d draft, publication *sessioncatalog.Publication) published {
-	made := published{
-		version: s.stored.version(), slices: d.slices, errors: d.errors, patterns: s.chosen.Patterns,
-		reduced:     reduced{dropped: publication.Dropped, collisions: publication.Collisions},
-		generations: map[catalog.Ref]int64{},
+// basisOf is what a ConfigMap of this publication is made of.
+func (s *scope) basisOf(desired desiredCatalog, publication *sessioncatalog.Publication) basis {
+	made := basis{
+		desired: desired, patterns: s.chosen.Patterns, generations: map[catalog.Ref]int64{},
+		reduced: reduced{dropped: publication.Dropped, collisions: publication.Collisions},
 	}
 	for i := range s.servers {
 		if v := &s.servers[i]; v.entry != nil {
@@ -175,41 +220,41 @@ func (s *scope) made(d draft, publication *sessioncatalog.Publication) published
 	return made
 }
 
-// covers tells whether the ConfigMap is the one that was made of this very draft.
-func (p *published) covers(s *scope, d draft) bool {
-	return s.document != nil && p.version != "" && p.version == s.stored.version() &&
-		slices.Equal(p.slices, d.slices) && slices.Equal(p.errors, d.errors)
+// covers tells whether the ConfigMap is the one that was made of this very catalog.
+func (b *basis) covers(s *scope, desired *desiredCatalog) bool {
+	return s.agents.document != nil && b.version != "" && b.version == s.stored.Version &&
+		slices.Equal(b.desired.servers, desired.servers) && slices.Equal(b.desired.errors, desired.errors)
 }
 
 // setPublished says what agents have.
 func setPublished(s *scope) {
 	const condition = v1alpha1.ConditionCatalogPublished
-	if s.document == nil { // a write is under way
+	if s.agents.document == nil { // a write is under way
 		s.conds.Unknown(condition, v1alpha1.ReasonAwaitingServers, "the first catalog is about to be published")
 		return
 	}
 	s.setCatalog()
 	switch fault := s.chosen.Fault; {
-	case fault != nil && len(s.document.Servers) == 0:
-		s.conds.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message+"; an empty catalog is published meanwhile")
-		return
+	case fault != nil && len(s.agents.document.Servers) == 0:
+		s.conds.False(condition, v1alpha1.ReasonDiscoveryFailed,
+			fault.Message+"; an empty catalog is published meanwhile")
 	case fault != nil:
 		s.conds.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message+"; the last catalog stays published")
-		return
+	case s.agents.document.ToolCount() == 0:
+		s.conds.True(condition, v1alpha1.ReasonNoTools,
+			"there are no tools to offer; ConfigMap "+s.stored.Name+" says so")
+	default:
+		s.conds.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+s.stored.Name)
 	}
-	if s.document.ToolCount() == 0 {
-		s.conds.True(condition, v1alpha1.ReasonNoTools, "there are no tools to offer; ConfigMap "+s.stored.name+" says so")
-		return
-	}
-	s.conds.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+s.stored.name)
 }
 
 // setCatalog says which catalog agents have.
 func (s *scope) setCatalog() {
+	document := s.agents.document
 	s.session.Status.Catalog = &v1alpha1.SessionCatalogStatus{
-		ConfigMap: s.stored.name, Encoding: s.encoding, Digest: string(s.document.Digest),
-		Revision:  s.document.Digest.Revision(),
-		ToolCount: ptr.To(int32(s.document.ToolCount())), //nolint:gosec // what fits into a ConfigMap
+		ConfigMap: s.stored.Name, Encoding: s.agents.encoding, Digest: string(document.Digest),
+		Revision:  document.Digest.Revision(),
+		ToolCount: ptr.To(int32(document.ToolCount())), //nolint:gosec // what fits into a ConfigMap
 	}
 }
 
@@ -235,15 +280,22 @@ func awaitingMessage(s *scope) string {
 
 // absence says of a server that cannot answer why that is; "" for any other.
 func (s *scope) absence(ref catalog.Ref) string {
-	at := slices.IndexFunc(s.servers, func(v server) bool { return v.Ref == ref })
-	if at < 0 {
-		return ""
-	}
-	switch s.servers[at].State {
-	case v1alpha1.ServerNotFound:
+	v := s.find(ref)
+	switch {
+	case v == nil:
+	case v.State == v1alpha1.ServerNotFound:
 		return " (which is not declared)"
-	case v1alpha1.ServerNotPermitted:
+	case v.State == v1alpha1.ServerNotPermitted:
 		return " (which may not be used from here)"
 	}
 	return ""
+}
+
+// find is a server by name, nil when it is not chosen.
+func (s *scope) find(ref catalog.Ref) *server {
+	at := slices.IndexFunc(s.servers, func(v server) bool { return v.Ref == ref })
+	if at < 0 {
+		return nil
+	}
+	return &s.servers[at]
 }

@@ -357,7 +357,7 @@ func TestDamagedConfigMapIsPutRight(t *testing.T) {
 			w.Expect(w.api.Update(t.Context(), object)).To(Succeed())
 			w.pass()
 		}
-		w.Expect(w.stores).To(Equal(1 + writeBurst))
+		w.Expect(w.stores).To(Equal(1 + configmap.WriteBurst))
 		w.Expect(w.servers()).To(Equal("a Connected 1"))
 		w.advance(10 * time.Second)
 		w.Expect(w.offers()).To(Equal("mcp_a_x"))
@@ -511,7 +511,7 @@ func TestWritesThatFail(t *testing.T) {
 		w.pass()
 		w.advance(conflictDelay)
 		w.Expect(w.servers()).To(Equal("a Disconnected 1"), "told although it goes on")
-		w.advance(2 * refillInterval)
+		w.advance(2 * configmap.RefillInterval)
 		w.Expect(w.offers()).To(Equal("mcp_a_z"))
 		w.up("a", "z")
 		w.pass()
@@ -638,9 +638,12 @@ func TestDeletion(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.up("a", "x")
 		w.pass()
-		w.Expect(w.reconciler.removeCatalog(t.Context(), coder, "uid-former")).To(Succeed())
+		remove := func(uid types.UID) error {
+			return w.reconciler.store().Remove(t.Context(), catalogKind.Place(coder, uid), &v1alpha1.AgentSession{})
+		}
+		w.Expect(remove("uid-former")).To(Succeed())
 		w.Expect(w.configMap()).NotTo(BeNil())
-		w.Expect(w.reconciler.removeCatalog(t.Context(), coder, "")).To(Succeed())
+		w.Expect(remove("")).To(Succeed())
 		w.Expect(w.configMap()).NotTo(BeNil(), "the object is still there")
 	})
 }

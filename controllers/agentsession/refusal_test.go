@@ -50,15 +50,15 @@ func TestRefusedFirstCatalog(t *testing.T) {
 			w.Expect(says(w.get(), v1alpha1.ConditionCatalogPublished)).To(Equal("False PublishFailed"))
 		}
 		w.Expect(w.servers()).To(Equal("a Connected -, b Connected -"))
-		w.Expect(w.stores).To(Equal(1+writeBurst), "what is not in the refused one takes its turn")
+		w.Expect(w.stores).To(Equal(1+configmap.WriteBurst), "what is not in the refused one takes its turn")
 		w.advance(10 * time.Second)
-		w.Expect(w.stores).To(Equal(2 + writeBurst))
+		w.Expect(w.stores).To(Equal(2 + configmap.WriteBurst))
 		w.advance(configmap.RetryInterval - time.Second)
-		w.Expect(w.stores).To(Equal(2+writeBurst), "it is not asked again before its time")
+		w.Expect(w.stores).To(Equal(2+configmap.WriteBurst), "it is not asked again before its time")
 		w.advance(time.Second)
 		w.Expect(w.offers()).To(Equal("mcp_a_x mcp_b_5"))
 		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
-		w.Expect(w.stores).To(Equal(3 + writeBurst))
+		w.Expect(w.stores).To(Equal(3 + configmap.WriteBurst))
 	})
 }
 

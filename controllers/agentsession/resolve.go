@@ -31,8 +31,8 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.chosen = selection.Resolve(world.World, s.before)
-	if s.chosen.Fault != nil && s.document != nil {
-		s.chosen = selection.Remainder(world.World, s.before, s.chosen.Fault, given(s.document))
+	if s.chosen.Fault != nil && s.agents.document != nil {
+		s.chosen = selection.Remainder(world.World, s.before, s.chosen.Fault, given(s.agents.document))
 	}
 	if world.err != nil {
 		return world.err
@@ -44,6 +44,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	s.memory.see(s.servers, s.now)
 	s.session.Status.NativeKeys = s.chosen.NativeKeys
 	setResolved(s)
+	s.report = writeStatus
 	return nil
 }
 
@@ -127,18 +128,14 @@ func given(document *sessioncatalog.Document) map[catalog.Ref]string {
 func (r *Reconciler) observe(choice selection.Choice, s *scope) server {
 	v := server{Choice: choice}
 	if choice.State != "" || choice.Server == nil {
-		v.standing = gate.Judge(gate.Observation{Missing: missing(choice)}, s.now)
+		v.readiness = gate.Evaluate(gate.Observation{Missing: missing(choice)}, s.now)
 		return v
 	}
 	declared := choice.Server
 	v.key = session.Key(declared.UID)
-	if snapshot, ok := r.Sessions.Snapshot(v.key); ok {
-		v.snapshot = &snapshot
-	}
-	if entry, ok := r.Catalogs.Get(string(v.key)); ok {
-		v.entry = &entry
-	}
-	v.standing = gate.Judge(gate.Observation{
+	known := r.Servers.Get(v.key)
+	v.snapshot, v.entry = known.Snapshot, known.Entry
+	v.readiness = gate.Evaluate(gate.Observation{
 		Created: declared.CreationTimestamp.Time, Generation: declared.Generation,
 		ConfigHash: r.ConfigHash(&declared.Spec), NeverProbed: declared.Spec.ProbeInterval() == 0,
 		Snapshot: v.snapshot, Entry: v.entry,

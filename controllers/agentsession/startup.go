@@ -15,28 +15,29 @@ const silence = time.Second
 
 // startup runs the gate. It runs once for an object, and once more for each value of the annotation that asks for a
 // reload; what was published before stays until it opens.
-func (r *Reconciler) startup(ctx context.Context, s *scope) {
+func (r *Reconciler) startup(ctx context.Context, s *scope) error {
 	r.begin(s)
 	m := s.memory
-	switch {
+	switch fault := s.chosen.Fault; {
 	case !s.before.Spec.Enabled():
-		s.open, m.run = true, nil
-		return
-	case s.chosen.Fault != nil:
-		s.open = s.chosen.Fault.Final || m.run == nil || !s.now.Before(m.run.Closes)
+		s.gate, m.run = gateOpen, nil
+	case fault != nil:
+		if fault.Final || m.run == nil || !s.now.Before(m.run.Closes) {
+			s.gate = gateOpen
+		}
 		if m.run != nil {
 			s.lookAgain(after(m.run.Closes, s.now))
 		}
 	case m.run == nil:
-		s.open = true
-		return
+		s.gate = gateOpen
 	default:
-		r.pass(ctx, s)
+		r.runGate(ctx, s)
 	}
-	if !s.open && s.document == nil {
-		s.skipStatus = s.now.Before(m.begun.Add(silence))
-		s.lookAgain(after(m.begun.Add(silence), s.now))
+	if told := m.begun.Add(silence); s.gate == gateHeld && s.agents.document == nil && s.now.Before(told) {
+		s.report = skipStatus
+		s.lookAgain(told)
 	}
+	return nil
 }
 
 // begin starts a run where one is due.
@@ -51,7 +52,7 @@ func (r *Reconciler) begin(s *scope) {
 		if m.reload = s.reload(); m.reload != "" {
 			r.again(s)
 		}
-	case found && (m.run != nil || s.document == nil || len(s.document.Servers) == 0):
+	case found && (m.run != nil || s.agents.document == nil || len(s.agents.document.Servers) == 0):
 		m.start(s)
 	case m.run != nil:
 		m.run.Timeout = s.before.Spec.Gate()
@@ -61,7 +62,7 @@ func (r *Reconciler) begin(s *scope) {
 // beginFirst is for the first pass over an object in this process. The ConfigMap of an object tells that its first run
 // is over, also to another process.
 func (r *Reconciler) beginFirst(s *scope) {
-	m, published := s.memory, s.document != nil
+	m, published := s.memory, s.agents.document != nil
 	m.begun, m.reload = s.now, s.reload()
 	if published && !s.reloads() {
 		return
@@ -80,8 +81,8 @@ func (m *memory) start(s *scope) {
 
 // again begins the run of a reload: each server is asked for one list over the session that it has.
 func (r *Reconciler) again(s *scope) {
-	s.memory.refused = nil
-	if first := s.memory.run != nil && s.document == nil; !first {
+	s.memory.configMap.Retry()
+	if first := s.memory.run != nil && s.agents.document == nil; !first {
 		run := gate.Again(s.now, s.before.Spec.Gate())
 		s.memory.run, s.memory.begun = &run, s.now
 	}
@@ -94,22 +95,22 @@ func (r *Reconciler) again(s *scope) {
 	s.memory.see(s.servers, s.now)
 }
 
-// pass asks the gate, and ends the run when it opens.
-func (r *Reconciler) pass(ctx context.Context, s *scope) {
+// runGate asks the gate, and ends the run when it opens.
+func (r *Reconciler) runGate(ctx context.Context, s *scope) {
 	m := s.memory
 	var waiting []gate.Server
 	for i := range s.servers {
 		if v := &s.servers[i]; v.Selected() {
-			waiting = append(waiting, gate.Server{Ref: v.Ref, Standing: v.standing, Seen: v.seen})
+			waiting = append(waiting, gate.Server{Ref: v.Ref, Readiness: v.readiness, Seen: v.seen})
 		}
 	}
 	s.decision = m.run.Decide(waiting, s.now)
-	s.open = s.decision.Open
-	if !s.open {
+	if !s.decision.Open {
 		m.run.Held = m.run.Held || s.decision.Overdue && len(s.decision.Awaited) > 0
 		s.lookAgain(s.decision.Next)
 		return
 	}
+	s.gate = gateOpen
 	switch {
 	case m.run.Held:
 		m.outcome = v1alpha1.StartupWaited

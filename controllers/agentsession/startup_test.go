@@ -92,7 +92,7 @@ func TestGateWaitsForAListToBeJudged(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.up("a", "x")
-		item, _ := w.store.Get("uid-a")
+		item := *w.store.Get("uid-a").Entry
 		item.Listing, item.Offered = "an older one", offering("old")
 		w.store.Set("uid-a", item)
 		w.pass()

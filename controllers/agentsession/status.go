@@ -1,9 +1,9 @@
 package agentsession
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,9 +11,9 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
-	"github.com/mooring-dev/mooring/controllers/agentsession/throttle"
 	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
+	"github.com/mooring-dev/mooring/internal/conditions"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/text"
@@ -33,20 +33,20 @@ func (r *Reconciler) summarise(s *scope) {
 	if s.memory.outcome != "" {
 		status.Startup = &v1alpha1.StartupStatus{Outcome: s.memory.outcome}
 	}
-	if s.open && !s.writePending {
+	if s.gate == gateOpen && s.write == writeSettled {
 		status.LastHandledReloadAt = s.memory.reload
 	}
 	count := r.setServers(s)
 	status.Summary = fmt.Sprintf("%d/%d", count.usable, count.selected)
 	s.setReady(&count)
-	inReadingOrder(status.Conditions)
+	conditions.Sort(status.Conditions, readingOrder)
 }
 
 // tally counts servers.
 type tally struct {
 	selected, usable, failed int
 	required                 []string // those that are required and not usable
-	unheard                  bool     // of some, what was said before a restart is all that is known
+	restored                 bool     // of some, what was said before a restart is all that is known
 }
 
 // setServers sets status.servers and counts.
@@ -55,8 +55,8 @@ func (r *Reconciler) setServers(s *scope) tally {
 	var entries []v1alpha1.SessionServerStatus
 	for i := range s.servers {
 		v := &s.servers[i]
-		entry, stands := r.entry(s, v)
-		count.unheard = count.unheard || stands || v.Server != nil && v.entry == nil
+		entry, kept := r.entry(s, v)
+		count.restored = count.restored || kept || v.Server != nil && v.entry == nil
 		usable := entry.State == v1alpha1.ServerConnected || entry.State == v1alpha1.ServerDeferred
 		usable = usable && s.has(v)
 		if v.Selected() {
@@ -67,7 +67,7 @@ func (r *Reconciler) setServers(s *scope) tally {
 		} else if v.Required {
 			count.required = append(count.required, v.Name)
 		}
-		if v.standing.State == gate.Failed {
+		if v.readiness.State == gate.Failed {
 			count.failed++
 		}
 		entries = append(entries, entry)
@@ -78,15 +78,15 @@ func (r *Reconciler) setServers(s *scope) tally {
 
 // has tells whether agents have a slice of the server, be it an empty one.
 func (s *scope) has(v *server) bool {
-	if s.document == nil {
+	if s.agents.document == nil {
 		return false
 	}
-	_, ok := s.document.Server(v.Ref)
+	_, ok := s.agents.document.Server(v.Ref)
 	return ok
 }
 
 // entry is what status says of one server, and whether that stands from before a restart.
-func (r *Reconciler) entry(s *scope, v *server) (entry v1alpha1.SessionServerStatus, stands bool) {
+func (r *Reconciler) entry(s *scope, v *server) (entry v1alpha1.SessionServerStatus, kept bool) {
 	entry = v1alpha1.SessionServerStatus{
 		Name: v.Name, Namespace: v.Namespace, Source: v.Source(), State: v.State, Message: v.Message,
 	}
@@ -94,20 +94,20 @@ func (r *Reconciler) entry(s *scope, v *server) (entry v1alpha1.SessionServerSta
 		return entry, false
 	}
 	former := formerEntry(s.before, v)
-	stands = former != nil && v.standing.State == gate.Pending && !s.memory.met[v.key] &&
+	kept = former != nil && v.readiness.State == gate.Pending && !s.memory.met[v.key] &&
 		(former.State == v1alpha1.ServerConnected || former.State == v1alpha1.ServerDisconnected)
-	if stands { // until an attempt has ended in this process
+	if kept { // until an attempt has ended in this process
 		entry = *former.DeepCopy()
 		entry.Source = v.Source()
 	} else {
 		entry.State = state(s, v)
 		r.explain(s, v, &entry)
 	}
-	entry.Tools = toolsOf(s.document, v)
+	entry.Tools = toolsOf(s.agents.document, v)
 	if former != nil {
 		entry.Calls = former.Calls.DeepCopy()
 	}
-	return entry, stands
+	return entry, kept
 }
 
 func toolsOf(document *sessioncatalog.Document, v *server) *int32 {
@@ -140,7 +140,7 @@ func state(s *scope, v *server) string {
 	switch {
 	case connected:
 		return v1alpha1.ServerConnected
-	case v.standing.State == gate.Failed:
+	case v.readiness.State == gate.Failed:
 		return v1alpha1.ServerDisconnected
 	case s.has(v):
 		return v1alpha1.ServerDeferred
@@ -167,7 +167,7 @@ func (r *Reconciler) explain(s *scope, v *server, entry *v1alpha1.SessionServerS
 	switch fault := faultOf(v); {
 	case fault != nil && trouble.Reason != string(fault.Reason): // it was not told yet
 		trouble.Class, trouble.Message = string(fault.Class), failure.Message(fault.Failure, r.Target(&v.Server.Spec))
-	case fault == nil && v.standing.State == gate.Live && trouble.Class != "": // it was, and is over
+	case fault == nil && v.readiness.State == gate.Live && trouble.Class != "": // it was, and is over
 		trouble = catalogstore.Trouble{}
 	}
 	entry.Class, entry.Message = trouble.Class, text.Fit(trouble.Message, maxMessage)
@@ -193,7 +193,7 @@ func (s *scope) setReady(count *tally) {
 		}
 	case fault != nil:
 		s.conds.False(condition, v1alpha1.ReasonDiscoveryFailed, fault.Message)
-	case s.document == nil:
+	case s.agents.document == nil:
 		s.conds.False(condition, v1alpha1.ReasonAwaitingServers, awaitingMessage(s))
 	case !s.before.Spec.Enabled():
 		s.conds.True(condition, v1alpha1.ReasonDisabled, "spec.mcp is Disabled: nothing is offered")
@@ -221,7 +221,7 @@ func (s *scope) available(count *tally) (reason, message string) {
 	case count.usable < count.selected:
 		return v1alpha1.ReasonPartiallyAvailable,
 			"some of the selected servers cannot be used now; status.servers says which and why"
-	case s.deniesAll(), count.unheard && s.said(v1alpha1.ConditionReady).Message == deniedAll:
+	case s.deniesAll(), count.restored && s.formerCondition(v1alpha1.ConditionReady).Message == deniedAll:
 		return v1alpha1.ReasonAllServersAvailable, deniedAll
 	}
 	return v1alpha1.ReasonAllServersAvailable, "every selected server can be used"
@@ -230,28 +230,29 @@ func (s *scope) available(count *tally) (reason, message string) {
 const deniedAll = "every selected server can be used, but spec.tools lets none of their tools through; it goes by " +
 	"exposed names, mcp_<server>_<tool>"
 
-// said is a condition as it stands of this generation; the zero condition where it does not.
-func (s *scope) said(condition string) metav1.Condition {
-	said := meta.FindStatusCondition(s.before.Status.Conditions, condition)
-	if said == nil || said.ObservedGeneration != s.before.Generation {
+// formerCondition is a condition as it stood of this generation; the zero condition where it does not.
+func (s *scope) formerCondition(condition string) metav1.Condition {
+	former := meta.FindStatusCondition(s.before.Status.Conditions, condition)
+	if former == nil || former.ObservedGeneration != s.before.Generation {
 		return metav1.Condition{}
 	}
-	return *said
+	return *former
 }
 
 // deniesAll tells whether there are tools, and the filters let none of them through.
 func (s *scope) deniesAll() bool {
-	return s.chosen.Patterns != "" && s.document.ToolCount() == 0 && slices.ContainsFunc(s.servers, func(v server) bool {
-		return v.standing.Stored != nil && len(v.standing.Stored.Tools) > 0
-	})
+	return s.chosen.Patterns != "" && s.agents.document.ToolCount() == 0 &&
+		slices.ContainsFunc(s.servers, func(v server) bool {
+			return v.readiness.Stored != nil && len(v.readiness.Stored.Tools) > 0
+		})
 }
 
 // progress sets Reconciling while Ready is not True: with retry when something failed and is tried again.
 func (s *scope) progress(count *tally) {
 	ready := meta.FindStatusCondition(s.session.Status.Conditions, v1alpha1.ConditionReady)
 	reason := v1alpha1.ReasonProgressing
-	retried := count.unheard && s.said(v1alpha1.ConditionReconciling).Reason == v1alpha1.ReasonProgressingWithRetry
-	if count.failed > 0 || s.stall != nil || retried {
+	former := s.formerCondition(v1alpha1.ConditionReconciling).Reason
+	if count.failed > 0 || s.stall != nil || count.restored && former == v1alpha1.ReasonProgressingWithRetry {
 		reason = v1alpha1.ReasonProgressingWithRetry
 	}
 	if ready.Status == metav1.ConditionTrue {
@@ -267,15 +268,45 @@ var readingOrder = []string{
 	v1alpha1.ConditionServersResolved, v1alpha1.ConditionCatalogPublished,
 }
 
-// inReadingOrder sorts conditions, so that one state always looks the same.
-func inReadingOrder(all []metav1.Condition) {
-	slices.SortStableFunc(all, func(a, b metav1.Condition) int {
-		return cmp.Compare(slices.Index(readingOrder, a.Type), slices.Index(readingOrder, b.Type))
-	})
+// edge is what a status write tells.
+type edge int
+
+const (
+	joinedEdge edge = iota // what servers did
+	flipEdge               // what servers did, and Ready with it
+	ownEdge                // what somebody did to the object itself
+)
+
+// What servers caused is joined to one status write per joinInterval. An edge of Ready does not wait for that:
+// flipBurst of them are written at once, then one per flipInterval.
+const (
+	joinInterval = 10 * time.Second
+	flipBurst    = 6
+	flipInterval = 2 * time.Second
+)
+
+// statusWait is how long a status write has to wait.
+func (m *memory) statusWait(told edge, now time.Time) time.Duration {
+	switch told {
+	case flipEdge:
+		return m.flips.Next(now).Sub(now)
+	case joinedEdge:
+		return m.joined.Next(now).Sub(now)
+	case ownEdge:
+	}
+	return 0
+}
+
+// statusWritten counts a status write.
+func (m *memory) statusWritten(told edge, now time.Time) {
+	if told != ownEdge {
+		m.flips.Draw(now)
+		m.joined.Draw(now)
+	}
 }
 
 // edgeOf says what a status write tells: what somebody did to the object, an edge of Ready, or what servers did.
-func edgeOf(before, after *v1alpha1.AgentSession) throttle.Edge {
+func edgeOf(before, after *v1alpha1.AgentSession) edge {
 	was, is := &before.Status, &after.Status
 	ready := func(status *v1alpha1.AgentSessionStatus) metav1.ConditionStatus {
 		if found := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); found != nil {
@@ -286,9 +317,9 @@ func edgeOf(before, after *v1alpha1.AgentSession) throttle.Edge {
 	switch {
 	case was.ObservedGeneration != is.ObservedGeneration, was.LastHandledReloadAt != is.LastHandledReloadAt,
 		(was.Startup == nil) != (is.Startup == nil), (was.Catalog == nil) != (is.Catalog == nil):
-		return throttle.Own
+		return ownEdge
 	case ready(was) != ready(is):
-		return throttle.Flip
+		return flipEdge
 	}
-	return throttle.Joined
+	return joinedEdge
 }

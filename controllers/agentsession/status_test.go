@@ -75,26 +75,39 @@ func TestStatusIsQuiet(t *testing.T) {
 		w.Expect(w.servers()).To(Equal("a Connected 1, b Connected 1"))
 		w.Expect(w.ready()).To(Equal("True AllServersAvailable"))
 	})
-	inBubble(t, "edges of Ready are told at once, six times a minute", func(t *testing.T) {
+	inBubble(t, "edges of Ready are told at once, thirty times a minute", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.up("a", "x")
 		w.pass()
-		for i := range 3 {
+		for i := range 15 {
 			w.down("a", "x")
 			w.pass()
 			w.Expect(w.ready()).To(Equal("False NoServersAvailable"), "edge %d", i)
-			w.advance(time.Second)
+			w.advance(2 * time.Second)
 			w.up("a", "x")
 			w.pass()
 			w.Expect(w.ready()).To(Equal("True AllServersAvailable"), "edge %d", i)
-			w.advance(time.Second)
+			w.advance(2 * time.Second)
+		}
+		w.Expect(w.statusWrites).To(Equal(31))
+	})
+	inBubble(t, "of more edges of Ready the last one is told within two seconds", func(t *testing.T) {
+		w := newWorld(t, agent().Obj(), declared("a").Obj())
+		w.up("a", "x")
+		w.pass()
+		for range 60 { // in half a minute
+			w.down("a", "x")
+			w.pass()
+			w.advance(250 * time.Millisecond)
+			w.up("a", "x")
+			w.pass()
+			w.advance(250 * time.Millisecond)
 		}
 		w.down("a", "x")
 		w.pass()
-		w.Expect(w.ready()).To(Equal("True AllServersAvailable"), "the seventh waits")
-		w.advance(time.Minute)
+		w.Expect(w.statusWrites - 1).To(BeNumerically("<=", 6+15+1))
+		w.advance(2 * time.Second)
 		w.Expect(w.ready()).To(Equal("False NoServersAvailable"))
-		w.Expect(w.statusWrites).To(Equal(8))
 	})
 	inBubble(t, "a person's edit is told at once", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj(), declared("b").Obj())

@@ -115,22 +115,22 @@ func TestB51_NamespaceThatIsNotWatched(t *testing.T) {
 }
 
 // What was made of a server's tools is made once for all agents, and forgotten with the server.
-func TestSlicesAreSharedAndForgotten(t *testing.T) {
+func TestEntriesAreSharedAndForgotten(t *testing.T) {
 	inBubble(t, "", func(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.up("a", "x")
 		w.pass()
-		made := w.reconciler.slices.guarded["uid-a"][false].slice
+		made := w.reconciler.exposed.guarded["uid-a"][false].entry
 		w.change("a", func(s *v1alpha1.MCPServer) { s.Spec.Notes = "for all" })
 		w.pass()
-		again := w.reconciler.slices.guarded["uid-a"][false].slice
+		again := w.reconciler.exposed.guarded["uid-a"][false].entry
 		w.Expect(again).NotTo(BeIdenticalTo(made))
 		w.Expect(w.document().Servers[0].Notes).To(Equal("for all"))
 		w.pass()
-		w.Expect(w.reconciler.slices.guarded["uid-a"][false].slice).To(BeIdenticalTo(again))
+		w.Expect(w.reconciler.exposed.guarded["uid-a"][false].entry).To(BeIdenticalTo(again))
 		w.store.Delete("uid-a")
 		w.reconciler.ServerChanged("uid-a")
-		w.Expect(w.reconciler.slices.guarded).To(BeEmpty())
+		w.Expect(w.reconciler.exposed.guarded).To(BeEmpty())
 		w.Expect(client.IgnoreNotFound(w.api.Delete(t.Context(), w.get()))).To(Succeed())
 		w.pass()
 		w.Expect(w.reconciler.memories.guarded).To(BeEmpty())

@@ -14,6 +14,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers/agentsession/gate"
 	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
@@ -249,13 +250,13 @@ func TestEditsTakeAwayAtOnce(t *testing.T) {
 			w := newWorld(t, agent().Parent("lead").Obj(), lead, declared("a").Obj())
 			w.up("a", "x", "y")
 			w.pass()
-			for i := range writeBurst {
+			for i := range configmap.WriteBurst {
 				w.up("a", "x", fmt.Sprintf("y=%d", i))
 				w.pass()
 			}
 			w.up("a", "x", "y")
 			w.pass()
-			w.Expect(w.stores).To(Equal(1+writeBurst), "the bucket is empty")
+			w.Expect(w.stores).To(Equal(1+configmap.WriteBurst), "the bucket is empty")
 			c.happens(w)
 			w.pass()
 			w.Expect(w.offers()).To(Equal(c.want))
@@ -269,11 +270,11 @@ func TestServerInThePlaceOfAnother(t *testing.T) {
 		w := newWorld(t, agent().Obj(), declared("a").Obj())
 		w.up("a", "x")
 		w.pass()
-		for i := range writeBurst {
+		for i := range configmap.WriteBurst {
 			w.up("a", fmt.Sprint("x=", i))
 			w.pass()
 		}
-		w.Expect(w.stores).To(Equal(1+writeBurst), "the bucket is empty")
+		w.Expect(w.stores).To(Equal(1+configmap.WriteBurst), "the bucket is empty")
 		w.Expect(w.api.Delete(t.Context(), declared("a").Obj())).To(Succeed())
 		w.Expect(w.api.Create(t.Context(), declared("a").UID("uid-a2").Obj())).To(Succeed())
 		w.store.Delete("uid-a")
@@ -362,7 +363,7 @@ func TestFlappingListAfterAnEdit(t *testing.T) {
 			w.up("a", "x", "y")
 			w.pass()
 		}
-		w.Expect(w.stores).To(Equal(2 + writeBurst))
+		w.Expect(w.stores).To(Equal(2 + configmap.WriteBurst))
 	})
 }
 

@@ -82,10 +82,11 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 
 // restart throws away all that a process remembers.
 func (w *world) restart() {
-	w.sessions, w.store, w.due = sessiontest.NewSessions(nil), &catalogstore.Store{}, time.Time{}
+	w.sessions, w.due = sessiontest.NewSessions(nil), time.Time{}
+	w.store = &catalogstore.Store{Sessions: w.sessions}
 	w.reconciler = &Reconciler{
 		Client: interceptor.NewClient(w.api, w.cached()), Live: w.api,
-		Wakes: &Wakes{}, Sessions: w.sessions, Catalogs: w.store,
+		Servers: w.store, Wakes: &Wakes{}, Sessions: w.sessions,
 		ConfigHash: func(*v1alpha1.MCPServerSpec) string { return "h" },
 		Target:     func(spec *v1alpha1.MCPServerSpec) string { return spec.HTTP.URL },
 		Gateway:    "https://gateway.example", Events: events.New(w.told), Workers: 1,
@@ -204,7 +205,7 @@ func (w *world) stands(name string, snapshot session.Snapshot, item catalogstore
 	}
 	w.sessions.Ensure(key(name), session.Config{Catalog: "h"})
 	w.sessions.Set(key(name), snapshot)
-	w.store.Set(string(key(name)), item)
+	w.store.Set(key(name), item)
 }
 
 // up is a server that is connected and offers these tools.

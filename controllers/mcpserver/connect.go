@@ -15,6 +15,7 @@ import (
 // connect declares the session to the supervisor and sets Connected from what the supervisor knows now.
 func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	const condition = v1alpha1.ConditionConnected
+	s.report = writeStatus
 	switch {
 	case s.server.Spec.Disabled:
 		r.Sessions.Forget(s.key)
@@ -27,11 +28,14 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 		return nil
 	}
 	if err := r.recallEra(ctx, s); err != nil {
+		s.report = skipStatus
 		return err
 	}
 	r.Sessions.Ensure(s.key, s.wanted.Config)
 	s.snapshot, _ = r.Sessions.Snapshot(s.key)
-	s.keepStatus = (!s.snapshot.Settled || s.snapshot.Restored) && s.toldOfSession()
+	if (!s.snapshot.Settled || s.snapshot.Restored) && s.toldOfSession() {
+		s.report = skipStatus
+	}
 	r.setConnected(s)
 	return nil
 }

@@ -73,7 +73,7 @@ type Reconciler struct {
 	// Workers is how many objects are reconciled at a time.
 	Workers int
 
-	catalogs catalogs
+	memories memories
 	written  lastWritten
 }
 
@@ -89,42 +89,42 @@ func (r *Reconciler) SetupWithManager(manager ctrl.Manager) error {
 }
 
 // Reconcile makes one pass over one MCPServer.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
 	server := &v1alpha1.MCPServer{}
-	if err := r.Client.Get(ctx, request.NamespacedName, server); err != nil {
-		if apierrors.IsNotFound(err) {
-			return ctrl.Result{}, r.forget(ctx, request.NamespacedName)
-		}
+	if err := r.Client.Get(ctx, request.NamespacedName, server); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("mcpserver: %w", err)
 	}
-	if !server.DeletionTimestamp.IsZero() {
+	if server.UID == "" || !server.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, r.forget(ctx, request.NamespacedName)
 	}
-	s := newScope(request.NamespacedName, server)
-	if former, replaced := r.Keys.bind(s.name, s.key); replaced {
+	if former, replaced := r.Keys.bind(request.NamespacedName, session.Key(server.UID)); replaced {
 		r.release(former)
 	}
-	for _, phase := range []func(context.Context, *scope) error{r.resolve, r.connect} {
+	s := newScope(request.NamespacedName, server, r.memories.of(session.Key(server.UID)))
+	// What the session does is told even while the catalog cannot be read or written.
+	defer func() { result, err = r.finish(ctx, s, err) }()
+	for _, phase := range []func(context.Context, *scope) error{r.resolve, r.connect, r.publish, r.offer} {
 		if err := phase(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	unpublished := r.publish(ctx, s)
-	if unpublished == nil {
-		r.setEntry(s)
-	}
+	return ctrl.Result{}, nil
+}
+
+// finish tells what this pass learnt: one status patch when something changed, events for the transitions in it, and
+// metrics. It returns when to look again, or why this pass, whose phases ended with an error, failed.
+func (r *Reconciler) finish(ctx context.Context, s *scope, failed error) (ctrl.Result, error) {
 	log.FromContext(ctx).V(1).Info("pass", "state", s.snapshot.State, "settled", s.snapshot.Settled)
-	// What the session does is told even while the catalog cannot be read or written.
-	if err := errors.Join(unpublished, r.finish(ctx, s)); err != nil {
+	if err := errors.Join(failed, r.patchStatus(ctx, s)); err != nil {
 		return ctrl.Result{}, err
 	}
 	return s.requeue, nil
 }
 
-// finish tells what this pass learnt: one status patch when something changed, events for the transitions in it, and
-// metrics. A conflict means that a newer version of the object is on its way to us, and that pass decides.
-func (r *Reconciler) finish(ctx context.Context, s *scope) error {
-	if s.keepStatus {
+// patchStatus writes status when it is another. A conflict means that a newer version of the object is on its way to
+// us, and that pass decides.
+func (r *Reconciler) patchStatus(ctx context.Context, s *scope) error {
+	if s.report == skipStatus {
 		if s.snapshot.Restored { // it may be long before there is news
 			r.measure(s, &s.before.Status)
 		}
@@ -150,10 +150,8 @@ func (r *Reconciler) finish(ctx context.Context, s *scope) error {
 	case apierrors.IsConflict(err):
 		s.requeue.RequeueAfter = conflictDelay
 		return nil
-	case apierrors.IsNotFound(err):
-		return nil
 	case err != nil:
-		return fmt.Errorf("status: %w", err)
+		return client.IgnoreNotFound(fmt.Errorf("status: %w", err))
 	}
 	for _, event := range transitions(s.before, s.server) {
 		r.Events.Emit(s.server, event)
@@ -197,15 +195,16 @@ func (r *Reconciler) forget(ctx context.Context, gone types.NamespacedName) erro
 	if known {
 		r.release(key)
 	}
-	return r.removeCatalog(ctx, gone, key)
+	place := catalogKind.Place(gone, types.UID(key)) // of an unknown UID where it was not known
+	return r.store().Remove(ctx, place, &v1alpha1.MCPServer{})
 }
 
 // release ends a session whose object is gone, and what was remembered of it.
 func (r *Reconciler) release(key session.Key) {
 	r.Sessions.Forget(key)
 	r.Connector.Forget(key)
-	r.catalogs.drop(key)
-	r.Catalogs.Delete(string(key))
+	r.memories.drop(key)
+	r.Catalogs.Delete(key)
 	r.written.drop(types.UID(key))
 }
 

@@ -37,37 +37,37 @@ func (v *view) confirmedAt(s *scope) *metav1.Time {
 	return timestamp(listed)
 }
 
-// expire finds out whether what is stored may be offered, or was confirmed too long ago, and has the object looked at
-// again when that is due, or the time of the confirmation. What a connected server has listed does not expire.
-func (s *scope) expire(stored *storedCatalog) {
-	if s.stored = stored.good(s.hash); !s.stored {
-		return
+// expire tells whether what is stored may be offered, or was confirmed too long ago, and has the object looked at again
+// when that is due, or the time of the confirmation. What a connected server has listed does not expire.
+func (s *scope) expire(stored *storedCatalog) catalogState {
+	if !stored.good(s.hash) {
+		return noCatalog
 	}
 	confirmed := stored.confirmed(s.server.Status.Catalog)
 	if confirmed.IsZero() {
-		return
+		return validCatalog
 	}
 	age := time.Since(confirmed)
-	if s.snapshot.State == session.Connected && s.snapshot.Listing != nil {
+	switch {
+	case s.snapshot.State == session.Connected && s.snapshot.Listing != nil:
 		s.lookAgain(max(confirmInterval-age, confirmRecheck))
-		return
+	case age >= CatalogValidity:
+		return expiredCatalog
+	default:
+		s.lookAgain(CatalogValidity - age)
 	}
-	if s.expired = age >= CatalogValidity; s.expired {
-		s.stored = false
-		return
-	}
-	s.lookAgain(CatalogValidity - age)
+	return validCatalog
 }
 
 // confirmed is when the server last gave the stored catalog, as far as is known: as status tells, or at least when it
 // was written. Zero when neither is known.
 func (c *storedCatalog) confirmed(status *v1alpha1.CatalogStatus) time.Time {
-	if status != nil && status.ConfirmedAt != nil && status.ConfigHash == c.document.ConfigHash &&
-		status.Digest == string(c.document.Catalog.Digest) {
+	if status != nil && status.ConfirmedAt != nil && status.ConfigHash == c.Document.document.ConfigHash &&
+		status.Digest == string(c.Document.document.Catalog.Digest) {
 		return status.ConfirmedAt.Time
 	}
-	if c.object == nil {
+	if c.Object == nil {
 		return time.Time{}
 	}
-	return configmap.WrittenAt(c.object)
+	return configmap.WrittenAt(c.Object)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 )
@@ -140,6 +141,8 @@ func TestConfirmedWhenWritten(t *testing.T) {
 			{Manager: "mooring", Time: ptr.To(at(2))}, {Manager: "kubectl", Time: ptr.To(at(3))}, {Manager: "mooring"},
 		},
 	}}
+	found := storedCatalog{configmap.Found[contents]{Document: contents{document: document}, Object: object}}
+	written := storedCatalog{configmap.Found[contents]{Document: found.Document}}
 	told := v1alpha1.CatalogStatus{
 		ConfigHash: "hash", Digest: string(document.Catalog.Digest), ConfirmedAt: ptr.To(at(4)),
 	}
@@ -150,12 +153,12 @@ func TestConfirmedWhenWritten(t *testing.T) {
 		status *v1alpha1.CatalogStatus
 		want   time.Time
 	}{
-		"told":                 {storedCatalog{document: document, object: object}, &told, at(4).Time},
-		"told of another hash": {storedCatalog{document: document, object: object}, &otherHash, at(2).Time},
-		"told of another list": {storedCatalog{document: document, object: object}, &otherDigest, at(2).Time},
-		"not told":             {storedCatalog{document: document, object: object}, &silent, at(2).Time},
-		"no status":            {storedCatalog{document: document, object: object}, nil, at(2).Time},
-		"written in this pass": {storedCatalog{document: document}, nil, time.Time{}},
+		"told":                 {found, &told, at(4).Time},
+		"told of another hash": {found, &otherHash, at(2).Time},
+		"told of another list": {found, &otherDigest, at(2).Time},
+		"not told":             {found, &silent, at(2).Time},
+		"no status":            {found, nil, at(2).Time},
+		"written in this pass": {written, nil, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(c.stored.confirmed(c.status)).To(BeTemporally("==", c.want))

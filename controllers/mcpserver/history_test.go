@@ -169,8 +169,8 @@ func (h *history) settles() {
 // onOffer are the tools that agents may be offered, as "name=title"; nil when nothing is stored.
 func (h *history) onOffer() map[string]bool {
 	h.t.Helper()
-	item, _ := h.reconciler.Catalogs.Get(string(testKey))
-	if item.Offered == nil {
+	item := h.reconciler.Catalogs.Get(testKey).Entry
+	if item == nil || item.Offered == nil {
 		return nil
 	}
 	out := map[string]bool{}
@@ -480,9 +480,9 @@ func takeItsPlace(h *history) (string, bool) {
 	if object := h.catalog(); object != nil {
 		h.Expect(h.api.Delete(h.t.Context(), object)).To(Succeed())
 	}
-	object := builder.ConfigMap(testNamespace, catalogName(testName.Name)).Key("catalog.json", "theirs").Obj()
+	object := builder.ConfigMap(testNamespace, catalogKind.Place(testName, "").Name).Key("catalog.json", "theirs").Obj()
 	object.OwnerReferences = pick(h, [][]metav1.OwnerReference{nil, {{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: "other", UID: "o", Controller: new(true),
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: catalogKind.Name, Name: "other", UID: "o", Controller: new(true),
 	}}})
 	if h.random.IntN(2) == 0 {
 		object.Labels = map[string]string{v1alpha1.LabelManagedBy: v1alpha1.LabelManagedByValue}
@@ -502,5 +502,5 @@ func giveItsPlaceBack(h *history) (string, bool) {
 }
 
 func refusal() error {
-	return apierrors.NewForbidden(corev1.Resource("configmaps"), catalogName(testName.Name), errUnwell)
+	return apierrors.NewForbidden(corev1.Resource("configmaps"), catalogKind.Place(testName, "").Name, errUnwell)
 }

@@ -3,12 +3,8 @@ package mcpserver
 import (
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/wake"
 )
@@ -74,42 +70,4 @@ func (k *Keys) unbind(name types.NamespacedName) (session.Key, bool) {
 	delete(k.guarded.keys, name)
 	delete(k.guarded.names, key)
 	return key, ok
-}
-
-// setEntry puts what this pass decided where those find it who put the servers' tools together for agents.
-func (r *Reconciler) setEntry(s *scope) {
-	item := catalogstore.Entry{
-		Generation: s.server.Generation, ConfigHash: s.hash, Offered: s.offered, Trouble: trouble(s),
-	}
-	if s.judged && s.snapshot.Listing != nil {
-		item.Listing = s.snapshot.ListingID
-	}
-	switch {
-	case s.refused == nil:
-	case s.refused.Final:
-		item.Acceptance = catalogstore.NotAccepted
-	default:
-		item.Acceptance = catalogstore.AwaitsReference
-	}
-	r.Catalogs.Set(string(s.key), item)
-}
-
-// trouble is what keeps the server, or a newer catalog of it, from being used, in the words of its conditions.
-func trouble(s *scope) catalogstore.Trouble {
-	published := meta.FindStatusCondition(s.server.Status.Conditions, v1alpha1.ConditionCatalogPublished)
-	switch fault := s.snapshot.Fault; {
-	case s.refused != nil:
-		return catalogstore.Trouble{Reason: s.refused.Reason, Message: s.refused.Message}
-	case fault != nil:
-		return catalogstore.Trouble{
-			Class: string(fault.Class), Reason: string(fault.Reason), Message: s.faultMessage(fault),
-		}
-	case s.keepStatus || published == nil || published.Status != metav1.ConditionFalse:
-		return catalogstore.Trouble{}
-	case s.snapshot.ListFault != nil:
-		return catalogstore.Trouble{
-			Class: string(s.snapshot.ListFault.Class), Reason: published.Reason, Message: published.Message,
-		}
-	}
-	return catalogstore.Trouble{Reason: published.Reason, Message: published.Message}
 }

@@ -33,8 +33,8 @@ func lists(tools ...string) session.Snapshot {
 // offered are the names of the tools that agents may be offered; "nothing stored" without a catalog.
 func (w *world) offered() string {
 	w.t.Helper()
-	item, ok := w.reconciler.Catalogs.Get(string(testKey))
-	w.Expect(ok).To(BeTrue())
+	item := w.reconciler.Catalogs.Get(testKey).Entry
+	w.Expect(item).NotTo(BeNil())
 	if item.Offered == nil {
 		return "nothing stored"
 	}
@@ -348,9 +348,9 @@ func TestDriftedToolsAreNamedUpToTen(t *testing.T) {
 // What a pass decided is in the catalog store, whole: list, offer and trouble belong together.
 func TestCatalogStore(t *testing.T) {
 	item := func(w *world) catalogstore.Entry {
-		item, ok := w.reconciler.Catalogs.Get(string(testKey))
-		w.Expect(ok).To(BeTrue())
-		return item
+		item := w.reconciler.Catalogs.Get(testKey).Entry
+		w.Expect(item).NotTo(BeNil())
+		return *item
 	}
 	t.Run("a server that is up", func(t *testing.T) {
 		w := newWorld(t, declared().Allow("a*").Obj())
@@ -418,14 +418,13 @@ func TestCatalogStore(t *testing.T) {
 		w := newWorld(t, declared().Obj())
 		w.settle(lists("a"))
 		var told []session.Key
-		w.reconciler.Catalogs.Changed = func(key string) { told = append(told, session.Key(key)) }
+		w.reconciler.Catalogs.Changed = func(key session.Key) { told = append(told, key) }
 		w.edit(func(s *v1alpha1.MCPServer) { s.Spec.Disabled = true })
 		w.pass()
 		w.Expect(w.offered()).To(Equal("nothing stored"))
 		w.Expect(w.api.Delete(t.Context(), w.get())).To(Succeed())
 		w.pass()
-		_, ok := w.reconciler.Catalogs.Get(string(testKey))
-		w.Expect(ok).To(BeFalse())
+		w.Expect(w.reconciler.Catalogs.Get(testKey).Entry).To(BeNil())
 		w.Expect(slices.Compact(told)).To(Equal([]session.Key{testKey}))
 	})
 }

@@ -23,35 +23,37 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 			"the server is disabled: nothing is listed")
 		return nil
 	}
-	stored, err := r.loadCatalog(ctx, s)
+	stored, err := r.loadCatalog(ctx, s, s.snapshot.Listing != nil || s.before.Status.Catalog != nil)
 	if err != nil {
-		s.stored = s.before.Status.Catalog != nil && s.before.Status.Catalog.ConfigHash == s.hash // as it was found last
+		if s.before.Status.Catalog != nil && s.before.Status.Catalog.ConfigHash == s.hash {
+			s.catalog = validCatalog // as it was found last
+		}
 		return err
 	}
 	err = r.renew(ctx, s, stored)
-	s.expire(stored)
-	s.offered = r.catalogs.of(s.key).offered(s, stored)
+	s.catalog = s.expire(stored)
+	s.offered = s.memory.offered(s, stored)
 	return s.setStored(stored, err)
 }
 
 // setStored sets CatalogPublished from what became of the ConfigMap.
 func (s *scope) setStored(stored *storedCatalog, err error) error {
 	var unpublished *problem
-	s.judged = !errors.Is(err, configmap.ErrSuperseded)
-	s.writePending = err != nil && !errors.As(err, &unpublished)
 	switch {
 	case errors.Is(err, configmap.ErrSuperseded):
+		s.write = writeSuperseded
 		s.requeue.RequeueAfter = conflictDelay
 	case errors.Is(err, configmap.ErrEnding):
-		s.keepStatus = true // there is nobody left to tell
+		s.report, s.write = skipStatus, writePending // there is nobody left to tell
 		return nil
 	case errors.As(err, &unpublished):
-		if unpublished.final || !s.stored && unpublished.reason != v1alpha1.ReasonPublishFailed {
+		if unpublished.final || s.catalog != validCatalog && unpublished.reason != v1alpha1.ReasonPublishFailed {
 			s.stallFor(unpublished.reason, unpublished.message)
 		}
 		s.conds.False(v1alpha1.ConditionCatalogPublished, unpublished.reason, unpublished.message+keptNote(s))
 		return nil
 	case err != nil:
+		s.write = writePending
 		return err
 	}
 	setPublished(s, stored)
@@ -60,15 +62,14 @@ func (s *scope) setStored(stored *storedCatalog, err error) error {
 
 // renew brings the ConfigMap in line with the last good list. It returns a *problem for what a person must fix.
 func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog) error {
-	if stored.foreign {
+	if stored.Foreign {
 		s.requeue.RequeueAfter = configmap.RetryInterval // what is not ours is not watched
 		return &problem{reason: v1alpha1.ReasonNameConflict, final: true, message: fmt.Sprintf(
 			"ConfigMap %q exists and does not belong to this MCPServer; rename one of them, or delete the ConfigMap",
-			stored.name)}
+			stored.Name)}
 	}
-	seen := r.catalogs.of(s.key)
-	if seen.view.covers(s, stored) {
-		seen.view.tell(s)
+	if s.memory.view.covers(s, stored) {
+		s.memory.view.tell(s)
 		return nil
 	}
 	if s.snapshot.Listing == nil || s.snapshot.EmptyUnconfirmed {
@@ -79,15 +80,15 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, stored *storedCatalog)
 		ConfigHash: s.hash,
 		Catalog:    catalog.Parse(s.snapshot.Listing.Tools),
 	}
-	verdict := approve(s, stored.approved, document.Catalog)
+	verdict := approve(s, stored.Document.approved, document.Catalog)
 	document.Approved = verdict.Baseline
-	encoding, err := r.keep(ctx, s, stored, &document)
+	encoding, err := r.storeCatalog(ctx, s, stored, &document)
 	if encoding == "" {
 		return err
 	}
-	seen.view = newView(s, stored, &document.Catalog, verdict)
-	seen.view.status.Encoding = encoding
-	seen.view.tell(s)
+	s.memory.view = newView(s, stored, &document.Catalog, verdict)
+	s.memory.view.status.Encoding = encoding
+	s.memory.view.tell(s)
 	return nil
 }
 
@@ -98,50 +99,23 @@ func (r *Reconciler) reappraise(ctx context.Context, s *scope, stored *storedCat
 	if !stored.good(s.hash) || s.refused != nil && s.refused.Final {
 		return nil
 	}
-	document := *stored.document
-	verdict := approve(s, stored.approved, document.Catalog)
-	encoding := catalog.EncodingOf(stored.object.BinaryData)
+	document := *stored.Document.document
+	verdict := approve(s, stored.Document.approved, document.Catalog)
+	encoding := catalog.EncodingOf(stored.Object.BinaryData)
 	document.Approved = verdict.Baseline
-	if !sameBaseline(verdict.Baseline, stored.approved) || !stored.labelled() {
+	if !sameBaseline(verdict.Baseline, stored.Document.approved) || !stored.Labelled() {
 		var err error
-		if encoding, err = r.keep(ctx, s, stored, &document); encoding == "" {
+		if encoding, err = r.storeCatalog(ctx, s, stored, &document); encoding == "" {
 			return err
 		}
 	}
-	seen := r.catalogs.of(s.key)
-	seen.view = newView(s, stored, &document.Catalog, verdict)
-	seen.view.status.Encoding = encoding
+	s.memory.view = newView(s, stored, &document.Catalog, verdict)
+	s.memory.view.status.Encoding = encoding
 	// What there was to remark on the list is not stored with it.
-	seen.view.listing, seen.view.warnings = "", s.before.Status.Warnings
-	seen.view.count = ptr.Deref(s.before.Status.WarningCount, 0)
-	seen.view.tell(s)
+	s.memory.view.listing, s.memory.view.warnings = "", s.before.Status.Warnings
+	s.memory.view.count = ptr.Deref(s.before.Status.WarningCount, 0)
+	s.memory.view.tell(s)
 	return nil
-}
-
-// keep has a document stand in the ConfigMap and returns how it is encoded there, "" when it does not stand there yet:
-// it is too early to write, or the error says why.
-func (r *Reconciler) keep(
-	ctx context.Context, s *scope, stored *storedCatalog, document *catalog.ServerDocument,
-) (encoding string, err error) {
-	encoded, err := document.Encode()
-	if errors.Is(err, catalog.ErrTooLarge) {
-		return "", &problem{reason: v1alpha1.ReasonCatalogTooLarge, message: "the server's tools do not fit into " +
-			"a ConfigMap (900 KiB compressed); have the server offer fewer or smaller tools"}
-	}
-	if err != nil {
-		return "", fmt.Errorf("catalog: %w", err)
-	}
-	content, seen := s.content(stored, encoded, s.era(stored)), r.catalogs.of(s.key)
-	if stored.exists && content.Stands(stored.object) {
-		seen.refused = nil // nothing is outstanding any more
-	} else {
-		if written, err := r.replaceCatalog(ctx, s, stored, content); !written {
-			return "", err
-		}
-		stored.exists, stored.document, stored.approved = true, document, document.Approved
-		seen.decoded = decoded{version: stored.version, document: document, approved: document.Approved}
-	}
-	return encoded.Encoding, nil
 }
 
 // sameBaseline tells whether two records approve the same tools.
@@ -165,10 +139,10 @@ func newView(s *scope, stored *storedCatalog, all *catalog.Catalog, verdict cata
 			"the tools take a large part of a model's context; offer fewer with tools.allow and tools.deny"))
 	}
 	return &view{
-		listing: s.snapshot.ListingID, hash: s.hash, generation: s.server.Generation, version: stored.version,
+		listing: s.snapshot.ListingID, hash: s.hash, generation: s.server.Generation, version: stored.Version,
 		pinned: pinnedDigest(s), verdict: verdict,
 		status: v1alpha1.CatalogStatus{
-			ConfigMap: stored.name, Digest: string(all.Digest), ConfigHash: s.hash,
+			ConfigMap: stored.Name, Digest: string(all.Digest), ConfigHash: s.hash,
 			PinnedDigest:    string(verdict.Recorded),
 			ToolCount:       ptr.To(int32(len(offered.Tools))), //nolint:gosec // at most 2,000
 			Bytes:           ptr.To(int64(offered.Bytes)),
@@ -199,7 +173,7 @@ func setPublished(s *scope, stored *storedCatalog) {
 	switch {
 	case fault != nil:
 		reason := listReason(fault)
-		if reason == v1alpha1.ReasonCatalogTooLarge && !s.stored {
+		if reason == v1alpha1.ReasonCatalogTooLarge && s.catalog != validCatalog {
 			s.stallFor(reason, s.faultMessage(fault))
 		}
 		s.conds.False(condition, reason, s.faultMessage(fault)+keptNote(s))
@@ -209,8 +183,8 @@ func setPublished(s *scope, stored *storedCatalog) {
 				"own logs"+keptNote(s))
 	case listing != nil && len(listing.Tools) == 0:
 		s.conds.True(condition, v1alpha1.ReasonNoTools, "the server offers no tools")
-	case s.stored:
-		s.conds.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+stored.name)
+	case s.catalog == validCatalog:
+		s.conds.True(condition, v1alpha1.ReasonPublished, "the tools are in ConfigMap "+stored.Name)
 	default:
 		s.conds.Unknown(condition, v1alpha1.ReasonAwaitingConnection,
 			"the tools are listed once the server is connected"+keptNote(s))
@@ -231,12 +205,13 @@ func listReason(fault *session.Fault) string {
 
 // keptNote tells what becomes of the last good catalog.
 func keptNote(s *scope) string {
-	switch {
-	case s.stored:
+	switch s.catalog {
+	case validCatalog:
 		return "; the last good catalog stays published"
-	case s.expired:
+	case expiredCatalog:
 		return "; those that are stored are offered to no new AgentSession, because the server has not listed them " +
 			"for 30 days"
+	case noCatalog:
 	}
 	return ""
 }

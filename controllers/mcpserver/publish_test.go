@@ -232,7 +232,7 @@ func TestReconnectStoresAtOnce(t *testing.T) {
 			w.Expect(standing(w.get())).To(HaveKeyWithValue("CatalogPublished", "False PublishFailed"))
 		},
 		"too often": func(w *world) {
-			for i := range writeBurst {
+			for i := range configmap.WriteBurst {
 				w.settle(connected("echo", fmt.Sprint(i)))
 			}
 			w.settle(connected("echo", "more"))
@@ -254,10 +254,10 @@ func TestReconnectStoresAtOnce(t *testing.T) {
 				w.Expect(w.published()).To(Equal([]string{"echo", "more"}))
 				w.Expect(w.get().Status.LastHandledReconnectAt).To(Equal("1"))
 				w.Expect(standing(w.get())).To(HaveKeyWithValue("CatalogPublished", "True Published"))
-				for i := range writeBurst + 1 {
+				for i := range configmap.WriteBurst + 1 {
 					w.settle(handled("echo", fmt.Sprint("late-", i)))
 				}
-				w.Expect(w.published()).NotTo(ContainElement(fmt.Sprint("late-", writeBurst)))
+				w.Expect(w.published()).NotTo(ContainElement(fmt.Sprint("late-", configmap.WriteBurst)))
 			})
 		})
 	}

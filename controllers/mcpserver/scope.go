@@ -10,19 +10,22 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/conditions"
+	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
 // scope is what one pass knows. Each field says which phase sets it.
 type scope struct {
-	// name, key, server, before, conds and hash are set when the pass begins. server carries the status as this pass makes
-	// it, before is the object as it was read.
+	// These are set when the pass begins. server carries the status as this pass makes it, before is the object as it was
+	// read.
 	name           types.NamespacedName
 	key            session.Key
 	server, before *v1alpha1.MCPServer
 	conds          conditions.Setter
-	hash           string // the config hash
+	memory         *memory
+	hash           string           // the config hash
+	place          *configmap.Place // where the ConfigMap is
 
 	// resolve sets these.
 	wanted  *connect.Session // nil when the server is disabled or not accepted
@@ -31,20 +34,49 @@ type scope struct {
 	stall   *problem             // why waiting will not help; connect and publish set it too
 
 	// connect sets these.
-	snapshot   session.Snapshot
-	keepStatus bool // what stands in status is to be left alone: nothing was learnt yet in this process
+	snapshot session.Snapshot
 
 	// publish sets these.
-	stored       bool             // a catalog listed under hash is published, and may be offered
-	expired      bool             // it stands in the ConfigMap, but was confirmed too long ago to be offered
-	offered      *catalog.Catalog // what of it agents may be offered; nil without one
-	judged       bool             // the snapshot's list was looked at to the end
-	writePending bool             // what was to be stored could not be, and is tried again soon
-	requeue      ctrl.Result
+	catalog catalogState
+	offered *catalog.Catalog // what of it agents may be offered; nil without one
+	write   writeState
+
+	// report says whether finish writes status: connect allows it, publish may have it skipped.
+	report  reportState
+	requeue ctrl.Result
 }
 
-func newScope(name types.NamespacedName, server *v1alpha1.MCPServer) *scope {
-	s := &scope{name: name, key: session.Key(server.UID), server: server.DeepCopy(), before: server}
+// catalogState tells whether there is a catalog of this configuration in the ConfigMap.
+type catalogState int
+
+const (
+	noCatalog      catalogState = iota
+	expiredCatalog              // it was confirmed too long ago to be offered
+	validCatalog                // it may be offered
+)
+
+// writeState tells what became of the ConfigMap.
+type writeState int
+
+const (
+	writeSettled    writeState = iota // it is as it is to be, or somebody must act
+	writePending                      // it could not be written, and that is tried again soon
+	writeSuperseded                   // the same, because it was changed meanwhile: the list was not judged to the end
+)
+
+// reportState tells whether this pass writes status.
+type reportState int
+
+const (
+	skipStatus reportState = iota // nothing was learnt yet in this process
+	writeStatus
+)
+
+func newScope(name types.NamespacedName, server *v1alpha1.MCPServer, memory *memory) *scope {
+	s := &scope{
+		name: name, key: session.Key(server.UID), server: server.DeepCopy(), before: server, memory: memory,
+		place: catalogKind.Place(name, server.UID),
+	}
 	s.conds = conditions.For(s.server, &s.server.Status.Conditions)
 	s.hash = connect.Hash(&server.Spec)
 	return s

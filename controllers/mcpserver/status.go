@@ -1,9 +1,7 @@
 package mcpserver
 
 import (
-	"cmp"
 	"encoding/json"
-	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +42,7 @@ func summarise(s *scope) {
 		})
 		progress(s)
 	}
-	inReadingOrder(s.server.Status.Conditions)
+	conditions.Sort(s.server.Status.Conditions, readingOrder)
 }
 
 // readingOrder is the verdict, what to expect, and the causes, the first one first.
@@ -54,23 +52,11 @@ var readingOrder = []string{
 	v1alpha1.ConditionCatalogPublished, v1alpha1.ConditionToolsDrifted,
 }
 
-// inReadingOrder sorts conditions, so that what people see first does not depend on what was set first, and one state
-// always looks the same.
-func inReadingOrder(all []metav1.Condition) {
-	rank := func(c metav1.Condition) int {
-		if at := slices.Index(readingOrder, c.Type); at >= 0 {
-			return at
-		}
-		return len(readingOrder)
-	}
-	slices.SortStableFunc(all, func(a, b metav1.Condition) int { return cmp.Compare(rank(a), rank(b)) })
-}
-
 // readyRoots are the conditions that Ready follows from. Once a catalog of this configuration stands, a later list
 // that fails does not take Ready away.
 func readyRoots(s *scope) []string {
 	roots := []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionConnected}
-	if !s.stored {
+	if s.catalog != validCatalog {
 		roots = append(roots, v1alpha1.ConditionCatalogPublished)
 	}
 	return roots
@@ -93,7 +79,7 @@ func progress(s *scope) {
 // acknowledgeReconnect echoes the annotation once an attempt that it asked for has ended and what it listed is stored.
 func acknowledgeReconnect(s *scope) {
 	wanted := s.server.Annotations[v1alpha1.AnnotationReconnect]
-	if s.wanted == nil || s.snapshot.HandledReconnect == wanted && !s.writePending {
+	if s.wanted == nil || s.snapshot.HandledReconnect == wanted && s.write == writeSettled {
 		s.server.Status.LastHandledReconnectAt = wanted
 	}
 }

@@ -86,7 +86,7 @@ func (w *world) start() {
 		Client: interceptor.NewClient(w.api, w.cached()), Live: w.api,
 		Keys: &Keys{}, Sessions: w.sessions, References: w.references,
 		Connector: connect.New(connect.Options{Values: w.references, Egress: policy}),
-		Catalogs:  &catalogstore.Store{}, Events: events.New(w.told), Metrics: series, Workers: 1,
+		Catalogs:  &catalogstore.Store{Sessions: w.sessions}, Events: events.New(w.told), Metrics: series, Workers: 1,
 	}
 }
 

@@ -63,6 +63,13 @@ var rules = []rule{
 		mayUse: "the API's types and YAML; no client libraries", never: slices.Concat(sdk, clients),
 	},
 	{
+		floor: 2, trees: []string{"internal/catalog/catalogstore"}, mayUse: "catalogs and sessions",
+		pure: true, with: []string{
+			module + "internal/catalog", module + "internal/session", module + "internal/failure", module + "internal/backoff",
+			module + "internal/secret", module + "internal/text",
+		},
+	},
+	{
 		floor: 3, trees: []string{"internal/connect"},
 		mayUse: "all of these: the one way from an object to a session",
 	},

@@ -1,10 +1,14 @@
 package conditions
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // The two conditions that kstatus reads before all others. Both are only present when True.
@@ -87,4 +91,24 @@ func (s Setter) set(conditionType string, status metav1.ConditionStatus, reason,
 		Reason:             reason,
 		Message:            Message(message),
 	})
+}
+
+// MaxMessage is the longest message, in bytes. The API allows 32768 characters; a person reads the first lines, and a
+// fleet's status should stay small.
+const MaxMessage = 1024
+
+// Message returns s as it will stand in a condition: valid UTF-8, at most MaxMessage bytes, never cut within a
+// character. A text that was cut ends in "…".
+func Message(s string) string { return text.Fit(s, MaxMessage) }
+
+// Sort puts conditions into the order of their types, others last, so that one state always looks the same, and what
+// people see first does not depend on what was set first.
+func Sort(all []metav1.Condition, order []string) {
+	rank := func(c metav1.Condition) int {
+		if at := slices.Index(order, c.Type); at >= 0 {
+			return at
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(all, func(a, b metav1.Condition) int { return cmp.Compare(rank(a), rank(b)) })
 }

@@ -59,18 +59,16 @@ func WrittenAt(object *corev1.ConfigMap) time.Time {
 	return written
 }
 
-// Content is a ConfigMap as it is to stand. Labels and annotations of others stay beside ours.
+// Content is a ConfigMap as it is to be. Labels and annotations of others stay beside ours.
 type Content struct {
-	types.NamespacedName
-	Owner  Owner
-	Labels map[string]string
+	Place
 	// Annotations: an empty value stands for one that is not to be there.
 	Annotations map[string]string
 	Encoded     catalog.Encoded
 }
 
-// Stands tells whether the object is as it is to be.
-func (c *Content) Stands(object *corev1.ConfigMap) bool {
+// Matches tells whether the object is as it is to be.
+func (c *Content) Matches(object *corev1.ConfigMap) bool {
 	reference := metav1.GetControllerOf(object)
 	return c.Owner.Owns(object) && reference.UID == c.Owner.UID &&
 		holds(object.Labels, c.Labels) && holds(object.Annotations, c.Annotations) &&
@@ -87,7 +85,7 @@ func holds(have, wanted map[string]string) bool {
 	return true
 }
 
-// over is the object that is to stand in the place of another one, nil where there is none.
+// over is the object that is to replace another one, nil where there is none.
 func (c *Content) over(before *corev1.ConfigMap) *corev1.ConfigMap {
 	object := &corev1.ConfigMap{Data: c.Encoded.Data, BinaryData: c.Encoded.BinaryData}
 	if before != nil {
@@ -132,8 +130,8 @@ type Store struct {
 	Live   client.Reader
 }
 
-// Write has the ConfigMap stand as the content says and returns its new resourceVersion. before is the one that was
-// read and judged to be the owner's, nil where there is none. It fails with ErrSuperseded, ErrEnding, a RefusedError,
+// Write makes the ConfigMap what the content says and returns its new resourceVersion. before is the one that was
+// read and judged to be the owner's, nil where there is none. It fails with ErrSuperseded, ErrEnding, a WriteRejected,
 // or what else the API fails with.
 func (s *Store) Write(ctx context.Context, c *Content, before *corev1.ConfigMap) (version string, err error) {
 	object := c.over(before)
@@ -150,7 +148,7 @@ func (s *Store) Write(ctx context.Context, c *Content, before *corev1.ConfigMap)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return "", ErrEnding
 	case isFinal(err):
-		return "", &RefusedError{
+		return "", &WriteRejected{
 			ConfigMap: c.Name, Until: time.Now().Add(RetryInterval), Err: err, content: c.Encoded, before: before,
 		}
 	case err != nil:
@@ -162,16 +160,16 @@ func (s *Store) Write(ctx context.Context, c *Content, before *corev1.ConfigMap)
 // Remove deletes the ConfigMap of an owner that is gone, if it is the owner's. Without a known UID the owner went away
 // while nobody watched, so the API server is asked whether it really did; owned is an object of the kind to read it
 // into.
-func (s *Store) Remove(ctx context.Context, name types.NamespacedName, owner Owner, owned client.Object) error {
+func (s *Store) Remove(ctx context.Context, at *Place, owned client.Object) error {
 	object := &corev1.ConfigMap{}
-	err := s.Client.Get(ctx, name, object)
+	err := s.Client.Get(ctx, at.NamespacedName, object)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("catalog: %w", err)
 	}
-	if orphan, err := s.orphaned(ctx, object, owner, owned); err != nil || !orphan {
+	if orphan, err := s.orphaned(ctx, object, at.Owner, owned); err != nil || !orphan {
 		return err
 	}
 	err = s.Client.Delete(ctx, object, client.Preconditions{UID: &object.UID, ResourceVersion: &object.ResourceVersion})

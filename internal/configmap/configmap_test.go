@@ -70,9 +70,9 @@ func (s *Store) find(t *testing.T) *corev1.ConfigMap {
 
 func content(value string) *Content {
 	return &Content{
-		NamespacedName: tools, Owner: fs,
-		Labels: map[string]string{"app": "test"}, Annotations: map[string]string{"era": "modern"},
-		Encoded: catalog.Encoded{Data: map[string]string{"tools.json": value}},
+		Place:       Place{NamespacedName: tools, Owner: fs, Labels: map[string]string{"app": "test"}},
+		Annotations: map[string]string{"era": "modern"},
+		Encoded:     catalog.Encoded{Data: map[string]string{"tools.json": value}},
 	}
 }
 
@@ -97,8 +97,8 @@ func TestWrite(t *testing.T) {
 	g.Expect(object.Data).To(Equal(map[string]string{"tools.json": "1"}))
 	g.Expect(object.Labels).To(Equal(map[string]string{"app": "test"}))
 	g.Expect(object.Annotations).To(Equal(map[string]string{"era": "modern"}))
-	g.Expect(content("1").Stands(object)).To(BeTrue())
-	g.Expect(content("2").Stands(object)).To(BeFalse())
+	g.Expect(content("1").Matches(object)).To(BeTrue())
+	g.Expect(content("2").Matches(object)).To(BeFalse())
 
 	next, err := store.Write(t.Context(), content("2"), object)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -137,10 +137,10 @@ func TestWriteReplacesAllDataAndKeepsForeignMetadata(t *testing.T) {
 	g.Expect(object.Annotations).To(Equal(map[string]string{"theirs": "1", "era": "modern"}))
 	g.Expect(object.Finalizers).To(Equal([]string{"example.com/theirs"}))
 	g.Expect(object.OwnerReferences).To(ConsistOf(theirs, HaveField("UID", fs.UID)))
-	g.Expect(wanted.Stands(object)).To(BeTrue())
+	g.Expect(wanted.Matches(object)).To(BeTrue())
 }
 
-// What does not stand: other data, a former owner, a label or an annotation that is missing or other.
+// What does not match: other data, a former owner, a label or an annotation that is missing or other.
 func TestStands(t *testing.T) {
 	for name, damage := range map[string]func(object *corev1.ConfigMap){
 		"data":                 func(o *corev1.ConfigMap) { o.Data["stray"] = "x" },
@@ -154,9 +154,9 @@ func TestStands(t *testing.T) {
 			wanted := content("1")
 			wanted.Annotations["gone"] = ""
 			object := wanted.over(nil).DeepCopy()
-			NewWithT(t).Expect(wanted.Stands(object)).To(BeTrue())
+			NewWithT(t).Expect(wanted.Matches(object)).To(BeTrue())
 			damage(object)
-			NewWithT(t).Expect(wanted.Stands(object)).To(BeFalse())
+			NewWithT(t).Expect(wanted.Matches(object)).To(BeFalse())
 		})
 	}
 }
@@ -185,14 +185,14 @@ func TestWrittenAt(t *testing.T) {
 }
 
 // Only an answer that will not change by itself is one that people must act on.
-func TestWhichAnswersRefuseToStore(t *testing.T) {
+func TestWhichAnswersRejectAWrite(t *testing.T) {
 	itself := errors.New("the answer")
 	things := schema.GroupResource{Resource: "things"}
 	ending := apierrors.NewForbidden(things, "fs", errUnwell)
 	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	for name, c := range map[string]struct {
 		err  error
-		want error // nil: a RefusedError; itself: the answer
+		want error // nil: a WriteRejected; itself: the answer
 	}{
 		"quota":                {apierrors.NewForbidden(things, "fs", errors.New("exceeded quota: few")), nil},
 		"invalid":              {apierrors.NewInvalid(schema.GroupKind{}, "fs", nil), nil},
@@ -210,28 +210,28 @@ func TestWhichAnswersRefuseToStore(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := NewWithT(t)
 				_, err := storeOver(t, c.err).Write(t.Context(), content("1"), nil)
-				var refused *RefusedError
-				if errors.As(err, &refused); c.want != nil {
-					g.Expect(refused.Stands(time.Now(), content("1").Encoded, nil)).To(BeFalse())
+				var rejected *WriteRejected
+				if errors.As(err, &rejected); c.want != nil {
+					g.Expect(rejected.Applies(time.Now(), content("1").Encoded, nil)).To(BeFalse())
 					if errors.Is(c.want, itself) {
 						c.want = c.err
 					}
 					g.Expect(err).To(MatchError(c.want))
 					return
 				}
-				g.Expect(refused).NotTo(BeNil())
+				g.Expect(rejected).NotTo(BeNil())
 				g.Expect(err).To(MatchError(c.err))
 				g.Expect(err.Error()).To(Equal(`the API server refused to store ConfigMap "fs-mcp-tools" (` + c.err.Error() +
 					`); change what it goes by, such as a quota, an admission policy or the manager's role; ` +
 					`it is tried again every minute`))
-				stands := func(after time.Duration, value string, before *corev1.ConfigMap) bool {
-					return refused.Stands(time.Now().Add(after), content(value).Encoded, before)
+				applies := func(after time.Duration, value string, before *corev1.ConfigMap) bool {
+					return rejected.Applies(time.Now().Add(after), content(value).Encoded, before)
 				}
-				g.Expect(stands(time.Minute-1, "1", nil)).To(BeTrue())
-				g.Expect(stands(time.Minute, "1", nil)).To(BeFalse())
-				g.Expect(stands(0, "2", nil)).To(BeFalse(), "other content")
+				g.Expect(applies(time.Minute-1, "1", nil)).To(BeTrue())
+				g.Expect(applies(time.Minute, "1", nil)).To(BeFalse())
+				g.Expect(applies(0, "2", nil)).To(BeFalse(), "other content")
 				other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}}
-				g.Expect(stands(0, "1", other)).To(BeFalse(), "in the place of another one")
+				g.Expect(applies(0, "1", other)).To(BeFalse(), "in the place of another one")
 			})
 		})
 	}
@@ -268,12 +268,14 @@ func TestRemove(t *testing.T) {
 			}
 			store := storeOver(t, nil, objects...)
 			owner := Owner{Kind: fs.Kind, Name: fs.Name, UID: c.uid}
-			NewWithT(t).Expect(store.Remove(t.Context(), tools, owner, &v1alpha1.MCPServer{})).To(Succeed())
+			at := &Place{NamespacedName: tools, Owner: owner}
+			NewWithT(t).Expect(store.Remove(t.Context(), at, &v1alpha1.MCPServer{})).To(Succeed())
 			NewWithT(t).Expect(store.find(t) == nil).To(Equal(c.gone))
 		})
 	}
 	t.Run("there is none", func(t *testing.T) {
-		NewWithT(t).Expect(storeOver(t, nil).Remove(t.Context(), tools, fs, &v1alpha1.MCPServer{})).To(Succeed())
+		at := &Place{NamespacedName: tools, Owner: fs}
+		NewWithT(t).Expect(storeOver(t, nil).Remove(t.Context(), at, &v1alpha1.MCPServer{})).To(Succeed())
 	})
 }
 
@@ -289,7 +291,7 @@ func TestRemovalThatFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := storeOver(t, c.answer, owned("mooring.dev/v1alpha1", "MCPServer", "fs", "uid-fs"))
-			err := store.Remove(t.Context(), tools, fs, &v1alpha1.MCPServer{})
+			err := store.Remove(t.Context(), &Place{NamespacedName: tools, Owner: fs}, &v1alpha1.MCPServer{})
 			if c.want == nil {
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			} else {

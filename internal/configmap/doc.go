@@ -3,16 +3,16 @@
 //
 // # Charter
 //
-// What is in the ConfigMap, and when it is written, is decided by the controllers. Here is what must never go wrong in
-// the writing: that it is taken from nobody, that no reader sees a part of it, and that an API server which refuses it
-// is heard.
+// What is in the ConfigMap, and when it is urgent to write it, is decided by the controllers. Here is what must never
+// go wrong: that it is taken from nobody, that no reader sees a part of it, that it is decoded once for each version,
+// and written only when it differs and within a budget, and that an API server which rejects it is heard.
 //
 // # Invariants
 //
 // An existing ConfigMap is replaced only in the version that was judged to be the owner's, and a new one is created,
 // not merged into what came into being meanwhile. Data is replaced whole, whoever wrote it; labels, annotations and
 // owners of others stay. One that belongs to nobody any more is deleted in that very version. An answer that will not
-// change by itself is a RefusedError, any other failure is worth an early retry.
+// change by itself is a WriteRejected, any other failure is worth an early retry.
 //
 // # Trade-offs
 //

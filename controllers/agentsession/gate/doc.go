@@ -1,7 +1,7 @@
 // Package gate decides when an agent session's first catalog is published: fast where that is possible, and only as
 // late as is needed to be right.
 //
-// It is pure. Judge says where one server stands, from its declaration, the snapshot of its session and what was
+// It is pure. Evaluate says how far one server is, from its declaration, the snapshot of its session and what was
 // decided of its catalog; Decide says whether to publish now, and if not, when to look again. Neither reads a clock.
 //
 // A server has settled when an attempt to connect and list has ended under its present configuration in this process,

@@ -53,8 +53,8 @@ func (r Run) Joined(seen time.Time) time.Time {
 
 // Server is one selected server before the gate.
 type Server struct {
-	Ref      catalog.Ref
-	Standing Standing
+	Ref       catalog.Ref
+	Readiness Readiness
 	// Seen is when it first matched.
 	Seen time.Time
 }
@@ -90,7 +90,7 @@ func (r Run) Decide(servers []Server, now time.Time) Decision {
 		}
 		late = late || joined.After(r.Started)
 		deadline = later(deadline, joined.Add(r.Timeout))
-		if server.Standing.State == Pending {
+		if server.Readiness.State == Pending {
 			pending = true
 			d.await(server, joined.Add(HoldLimit), now)
 		}
@@ -116,9 +116,9 @@ func (r Run) decideEmpty(now time.Time) Decision {
 
 // await notes a pending server: whether the gate may open without it, and when that may change by time alone.
 func (d *Decision) await(server Server, limit, now time.Time) {
-	d.Next = earlier(d.Next, server.Standing.Until)
+	d.Next = earlier(d.Next, server.Readiness.Until)
 	switch {
-	case server.Standing.Stored != nil:
+	case server.Readiness.Stored != nil:
 		d.Deferred = true
 	case now.Before(limit):
 		d.Awaited = append(d.Awaited, server.Ref)

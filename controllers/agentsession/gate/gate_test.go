@@ -12,17 +12,17 @@ import (
 const quarter = 250 * time.Millisecond
 
 // server is one before the gate, by the time after the start at which it was first seen.
-func server(name string, seen time.Duration, standing gate.Standing) gate.Server {
+func server(name string, seen time.Duration, standing gate.Readiness) gate.Server {
 	return gate.Server{
-		Ref: catalog.Ref{Namespace: "agents", Name: name}, Standing: standing, Seen: now.Add(seen),
+		Ref: catalog.Ref{Namespace: "agents", Name: name}, Readiness: standing, Seen: now.Add(seen),
 	}
 }
 
 var (
-	live     = gate.Standing{State: gate.Live, Stored: stored}
-	failed   = gate.Standing{State: gate.Failed, Reason: "ConnectFailed"}
-	pending  = gate.Standing{State: gate.Pending, Reason: "Connecting"}
-	deferred = gate.Standing{State: gate.Pending, Reason: "Connecting", Stored: stored}
+	live     = gate.Readiness{State: gate.Live, Stored: stored}
+	failed   = gate.Readiness{State: gate.Failed, Reason: "ConnectFailed"}
+	pending  = gate.Readiness{State: gate.Pending, Reason: "Connecting"}
+	deferred = gate.Readiness{State: gate.Pending, Reason: "Connecting", Stored: stored}
 )
 
 func refs(names ...string) []catalog.Ref {
@@ -64,7 +64,7 @@ func TestSeedRule3_StartupGate(t *testing.T) {
 			30 * time.Second, []gate.Server{server("a", 0, pending)}, gate.Decision{Open: true},
 		},
 		"a declaration that is soon too old to be waited for": {
-			time.Second, []gate.Server{server("a", 0, gate.Standing{Until: at(2 * time.Second)})},
+			time.Second, []gate.Server{server("a", 0, gate.Readiness{Until: at(2 * time.Second)})},
 			gate.Decision{Overdue: true, Next: at(2 * time.Second), Awaited: refs("a")},
 		},
 		"nothing is selected": {

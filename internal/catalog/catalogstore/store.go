@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/mooring-dev/mooring/internal/catalog"
+	"github.com/mooring-dev/mooring/internal/session"
 )
 
 // Entry is what one pass over a server decided.
@@ -42,50 +43,72 @@ const (
 	NotAccepted
 )
 
-// Store holds an Entry per server. The zero value is ready; it must not be copied. It is safe for concurrent use.
+// Server is what is known of one server.
+type Server struct {
+	// Snapshot is how its session is now, nil when there is none.
+	Snapshot *session.Snapshot
+	// Entry is what was decided of its catalog, nil when nothing was yet.
+	Entry *Entry
+}
+
+// Sessions knows how each server's session is now. No method does network I/O.
+type Sessions interface {
+	Snapshot(key session.Key) (session.Snapshot, bool)
+}
+
+// Store holds an Entry per server, beside what Sessions knows of it. It must not be copied, and is safe for concurrent
+// use.
 type Store struct {
-	// Changed is told the key of a server whose Entry is another now. It must not block. It is set before the first use.
-	Changed func(key string)
+	Sessions Sessions
+	// Changed is told the key of a server of which something else is known now. It must not block. It is set before the
+	// first use.
+	Changed func(key session.Key)
 
 	mu      sync.Mutex
-	guarded map[string]Entry
+	guarded map[session.Key]Entry
+}
+
+// Notify has Changed told that there is news of a server, such as of its session.
+func (s *Store) Notify(key session.Key) {
+	if s.Changed != nil {
+		s.Changed(key)
+	}
 }
 
 // Set replaces the Entry of a server.
-func (s *Store) Set(key string, entry Entry) {
+func (s *Store) Set(key session.Key, entry Entry) {
 	s.mu.Lock()
 	before, had := s.guarded[key]
 	if s.guarded == nil {
-		s.guarded = map[string]Entry{}
+		s.guarded = map[session.Key]Entry{}
 	}
 	s.guarded[key] = entry
 	s.mu.Unlock()
 	if !had || before != entry {
-		s.notify(key)
+		s.Notify(key)
 	}
 }
 
-// Get returns what was decided of a server, false when nothing was yet.
-func (s *Store) Get(key string) (Entry, bool) {
+// Get returns what is known of a server. The snapshot is the older part: no Entry speaks of an older list than it.
+func (s *Store) Get(key session.Key) (server Server) {
+	if snapshot, ok := s.Sessions.Snapshot(key); ok {
+		server.Snapshot = &snapshot
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entry, ok := s.guarded[key]
-	return entry, ok
+	if entry, ok := s.guarded[key]; ok {
+		server.Entry = &entry
+	}
+	return server
 }
 
 // Delete forgets a server that is gone.
-func (s *Store) Delete(key string) {
+func (s *Store) Delete(key session.Key) {
 	s.mu.Lock()
 	_, had := s.guarded[key]
 	delete(s.guarded, key)
 	s.mu.Unlock()
 	if had {
-		s.notify(key)
-	}
-}
-
-func (s *Store) notify(key string) {
-	if s.Changed != nil {
-		s.Changed(key)
+		s.Notify(key)
 	}
 }

@@ -87,7 +87,7 @@ func stalled(s *v1alpha1.MCPServer) *v1alpha1.MCPServer {
 
 // refusal is what is said when the API server refuses to store a catalog.
 func refusal(name string) string {
-	return (&configmap.RefusedError{ConfigMap: name, Err: errors.New("exceeded quota: objects")}).Error()
+	return (&configmap.WriteRejected{ConfigMap: name, Err: errors.New("exceeded quota: objects")}).Error()
 }
 
 func TestServer(t *testing.T) {

@@ -2,64 +2,46 @@ package mcpserver
 
 import (
 	"sync"
-	"time"
 
 	"k8s.io/utils/ptr"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
-// Two writes of one ConfigMap may follow each other at once, then one per refillInterval.
-const (
-	writeBurst     = 2
-	refillInterval = 10 * time.Second
-)
-
-// catalogs remembers, per session, what was made of its last list, so that a pass without news parses nothing.
-type catalogs struct {
+// memories are what is remembered of each session from pass to pass.
+type memories struct {
 	mu      sync.Mutex
-	guarded map[session.Key]*seenCatalog
+	guarded map[session.Key]*memory
 }
 
-// of returns the memory of one session. One object is reconciled by one worker at a time, so what is returned is only
-// used by the caller.
-func (c *catalogs) of(key session.Key) *seenCatalog {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.guarded == nil {
-		c.guarded = map[session.Key]*seenCatalog{}
+// memory is of one session: what was made of its last list, so that a pass without news parses nothing, and its
+// ConfigMap. One object is reconciled by one worker at a time, so it needs no lock.
+type memory struct {
+	configMap configmap.Owned[contents]
+	view      *view
+	offer     offer
+}
+
+// of returns the memory of one session.
+func (m *memories) of(key session.Key) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.guarded == nil {
+		m.guarded = map[session.Key]*memory{}
 	}
-	if c.guarded[key] == nil {
-		c.guarded[key] = &seenCatalog{writes: backoff.Bucket{Size: writeBurst, Refill: refillInterval}}
+	if m.guarded[key] == nil {
+		m.guarded[key] = &memory{configMap: configmap.NewOwned[contents]()}
 	}
-	return c.guarded[key]
+	return m.guarded[key]
 }
 
-func (c *catalogs) drop(key session.Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.guarded, key)
-}
-
-// seenCatalog is what was made of one session's last list, and of the ConfigMap in one version.
-type seenCatalog struct {
-	writes  backoff.Bucket
-	view    *view
-	decoded decoded
-	offer   offer
-	// refused is what the API server said when it refused to store the catalog.
-	refused *configmap.RefusedError
-}
-
-// decoded is what a ConfigMap of one version holds.
-type decoded struct {
-	version  string
-	document *catalog.ServerDocument
-	approved *catalog.Baseline
+func (m *memories) drop(key session.Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.guarded, key)
 }
 
 // offer is the part of a stored catalog that may be offered, and what that follows from.
@@ -78,19 +60,19 @@ type origin struct {
 // offered returns what agents may be offered: what is stored for this configuration, without what the filter and the
 // pin withhold. Nil when nothing is stored, or nothing that is still valid. While the declaration is rejected, what was
 // offered before stands: its filter may be what is wrong.
-func (c *seenCatalog) offered(s *scope, stored *storedCatalog) *catalog.Catalog {
+func (m *memory) offered(s *scope, stored *storedCatalog) *catalog.Catalog {
 	from := origin{
-		version: stored.version, hash: s.hash, recorded: pinnedDigest(s), generation: s.server.Generation,
+		version: stored.Version, hash: s.hash, recorded: pinnedDigest(s), generation: s.server.Generation,
 	}
 	rejected := s.refused != nil && s.refused.Final
 	switch {
-	case !s.stored, rejected && c.offer.from.hash != s.hash:
-		c.offer = offer{}
-	case !rejected && c.offer.from != from:
-		part := approve(s, stored.approved, stored.document.Catalog).Offered.Filter(s.filter)
-		c.offer = offer{from: from, catalog: &part}
+	case s.catalog != validCatalog, rejected && m.offer.from.hash != s.hash:
+		m.offer = offer{}
+	case !rejected && m.offer.from != from:
+		part := approve(s, stored.Document.approved, stored.Document.document.Catalog).Offered.Filter(s.filter)
+		m.offer = offer{from: from, catalog: &part}
 	}
-	return c.offer.catalog
+	return m.offer.catalog
 }
 
 // approve says what of a list is approved by the declaration's pin.
@@ -122,14 +104,6 @@ func pinnedDigest(s *scope) string {
 	return s.before.Status.Catalog.PinnedDigest
 }
 
-// delay is how long a write must wait; a first publication never does.
-func (c *seenCatalog) delay(exists bool) time.Duration {
-	if !exists {
-		return 0
-	}
-	return c.writes.Take(time.Now())
-}
-
 // view is what status says of one list.
 type view struct {
 	listing, hash string
@@ -145,7 +119,7 @@ type view struct {
 // covers tells whether list, spec and stored ConfigMap are those that the view was made of.
 func (v *view) covers(s *scope, stored *storedCatalog) bool {
 	return v != nil && v.listing == s.snapshot.ListingID && v.generation == s.server.Generation &&
-		v.hash == s.hash && stored.exists && v.version == stored.version &&
+		v.hash == s.hash && stored.Version != "" && v.version == stored.Version &&
 		(pinnedDigest(s) == v.pinned || pinnedDigest(s) == v.status.PinnedDigest)
 }
 

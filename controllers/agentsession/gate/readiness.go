@@ -39,16 +39,16 @@ type Observation struct {
 	Created    time.Time
 	Generation int64
 	ConfigHash string
-	// NeverProbed: a server that failed too often is not tried again by itself.
+	// NeverProbed: a server that failed too often is not tried again automatically.
 	NeverProbed bool
-	// Snapshot is the standing of its session, nil when there is none.
+	// Snapshot is what is known of its session, nil when there is none.
 	Snapshot *session.Snapshot
 	// Entry is what was decided of its catalog, nil when nothing was yet: whatever the session did, it is news then.
 	Entry *catalogstore.Entry
 }
 
-// Standing is where a server stands.
-type Standing struct {
+// Readiness says how far a server is, and what of it may be offered.
+type Readiness struct {
 	State State
 	// Reason is why it is not Live, one CamelCase word.
 	Reason string
@@ -60,12 +60,12 @@ type Standing struct {
 	Stored *catalog.Catalog
 }
 
-// Judge says where a server stands.
-func Judge(o Observation, now time.Time) Standing {
+// Evaluate says how far a server is.
+func Evaluate(o Observation, now time.Time) Readiness {
 	if o.Missing != "" {
-		return Standing{Reason: o.Missing}
+		return Readiness{Reason: o.Missing}
 	}
-	s := Standing{Reason: ReasonConnecting}
+	s := Readiness{Reason: ReasonConnecting}
 	if o.Entry != nil && o.Entry.ConfigHash == o.ConfigHash {
 		s.Stored = o.Entry.Offered
 	}
@@ -78,8 +78,8 @@ func Judge(o Observation, now time.Time) Standing {
 	return s.settled(o)
 }
 
-// refused is the standing of a server whose declaration cannot be acted on.
-func (s Standing) refused(o Observation, now time.Time) Standing {
+// refused is the readiness of a server whose declaration cannot be acted on.
+func (s Readiness) refused(o Observation, now time.Time) Readiness {
 	s.Reason = o.Entry.Trouble.Reason
 	if ripe := o.Created.Add(ReferenceGrace); o.Entry.Acceptance == catalogstore.AwaitsReference && now.Before(ripe) {
 		s.Until = ripe
@@ -89,11 +89,11 @@ func (s Standing) refused(o Observation, now time.Time) Standing {
 	return s
 }
 
-// settled is the standing of a server of which an attempt has ended.
-func (s Standing) settled(o Observation) Standing {
+// settled is the readiness of a server of which an attempt has ended.
+func (s Readiness) settled(o Observation) Readiness {
 	snapshot := o.Snapshot
 	switch {
-	case snapshot.RefreshPending, !judged(o):
+	case snapshot.RefreshPending, !listJudged(o):
 		s.Reason = ReasonListing
 		return s
 	case snapshot.State == session.Connected && s.Stored != nil && snapshot.ListFault == nil:
@@ -121,8 +121,8 @@ func failureOf(o Observation) string {
 	return ReasonListing
 }
 
-// judged tells whether the list that the session brought was looked at: what it means for the catalog is known then.
-func judged(o Observation) bool {
+// listJudged tells whether the list that the session brought was judged: what it means for the catalog is known then.
+func listJudged(o Observation) bool {
 	if o.Snapshot.Listing == nil || o.Snapshot.EmptyUnconfirmed {
 		return true
 	}

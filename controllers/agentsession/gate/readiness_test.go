@@ -35,56 +35,56 @@ func observed() gate.Observation {
 func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*gate.Observation)
-		want   gate.Standing
+		want   gate.Readiness
 	}{
 		"connected, listed and offered": {
 			func(*gate.Observation) {},
-			gate.Standing{State: gate.Live, Stored: stored},
+			gate.Readiness{State: gate.Live, Stored: stored},
 		},
 		"not declared": {
 			func(o *gate.Observation) { *o = gate.Observation{Missing: "RefNotFound"} },
-			gate.Standing{State: gate.Pending, Reason: "RefNotFound"},
+			gate.Readiness{State: gate.Pending, Reason: "RefNotFound"},
 		},
 		"new: nobody looked at it yet": {
 			func(o *gate.Observation) { o.Snapshot, o.Entry = nil, nil },
-			gate.Standing{State: gate.Pending, Reason: "Connecting"},
+			gate.Readiness{State: gate.Pending, Reason: "Connecting"},
 		},
 		"no session yet, but a stored catalog": {
 			func(o *gate.Observation) { o.Snapshot = nil },
-			gate.Standing{State: gate.Pending, Reason: "Connecting", Stored: stored},
+			gate.Readiness{State: gate.Pending, Reason: "Connecting", Stored: stored},
 		},
 		"the first attempt has not ended": {
 			func(o *gate.Observation) {
 				o.Snapshot = &session.Snapshot{Catalog: "h", State: session.Connecting}
 			},
-			gate.Standing{State: gate.Pending, Reason: "Connecting", Stored: stored},
+			gate.Readiness{State: gate.Pending, Reason: "Connecting", Stored: stored},
 		},
 		"an attempt ended, but under another configuration": {
 			func(o *gate.Observation) { o.Snapshot.Catalog = "g" },
-			gate.Standing{State: gate.Pending, Reason: "Connecting", Stored: stored},
+			gate.Readiness{State: gate.Pending, Reason: "Connecting", Stored: stored},
 		},
 		"the stored catalog is of another configuration": {
 			func(o *gate.Observation) { o.Entry.ConfigHash, o.Snapshot.Settled = "g", false },
-			gate.Standing{State: gate.Pending, Reason: "Connecting"},
+			gate.Readiness{State: gate.Pending, Reason: "Connecting"},
 		},
 		"restored as quarantined, not judged in this process yet": {
 			func(o *gate.Observation) {
 				o.Entry = nil
 				o.Snapshot = &session.Snapshot{Catalog: "h", State: session.Quarantined, Settled: true}
 			},
-			gate.Standing{State: gate.Pending, Reason: "Connecting"},
+			gate.Readiness{State: gate.Pending, Reason: "Connecting"},
 		},
 		"listed, and the list is not judged yet": {
 			func(o *gate.Observation) { o.Entry.Listing = "l0" },
-			gate.Standing{State: gate.Pending, Reason: "Listing", Stored: stored},
+			gate.Readiness{State: gate.Pending, Reason: "Listing", Stored: stored},
 		},
 		"the list was judged by an older declaration": {
 			func(o *gate.Observation) { o.Entry.Generation = 2 },
-			gate.Standing{State: gate.Pending, Reason: "Listing", Stored: stored},
+			gate.Readiness{State: gate.Pending, Reason: "Listing", Stored: stored},
 		},
 		"asked for a fresh list": {
 			func(o *gate.Observation) { o.Snapshot.RefreshPending = true },
-			gate.Standing{State: gate.Pending, Reason: "Listing", Stored: stored},
+			gate.Readiness{State: gate.Pending, Reason: "Listing", Stored: stored},
 		},
 		"waiting for a Secret while young": {
 			func(o *gate.Observation) {
@@ -92,7 +92,7 @@ func TestJudge(t *testing.T) {
 					Generation: 3, Acceptance: catalogstore.AwaitsReference, Trouble: catalogstore.Trouble{Reason: "SecretNotFound"},
 				}
 			},
-			gate.Standing{State: gate.Pending, Reason: "SecretNotFound", Until: now.Add(time.Second)},
+			gate.Readiness{State: gate.Pending, Reason: "SecretNotFound", Until: now.Add(time.Second)},
 		},
 		"waiting for a Secret for too long": {
 			func(o *gate.Observation) {
@@ -100,7 +100,7 @@ func TestJudge(t *testing.T) {
 					Generation: 3, Acceptance: catalogstore.AwaitsReference, Trouble: catalogstore.Trouble{Reason: "SecretNotFound"},
 				}
 			},
-			gate.Standing{State: gate.Failed, Reason: "SecretNotFound"},
+			gate.Readiness{State: gate.Failed, Reason: "SecretNotFound"},
 		},
 		"rejected, however young": {
 			func(o *gate.Observation) {
@@ -108,7 +108,7 @@ func TestJudge(t *testing.T) {
 					Generation: 3, Acceptance: catalogstore.NotAccepted, Trouble: catalogstore.Trouble{Reason: "InvalidConfiguration"},
 				}
 			},
-			gate.Standing{State: gate.Failed, Reason: "InvalidConfiguration"},
+			gate.Readiness{State: gate.Failed, Reason: "InvalidConfiguration"},
 		},
 		"rejected in an older generation, and mended since": {
 			func(o *gate.Observation) {
@@ -116,7 +116,7 @@ func TestJudge(t *testing.T) {
 					Generation: 2, Acceptance: catalogstore.NotAccepted, Trouble: catalogstore.Trouble{Reason: "InvalidConfiguration"},
 				}
 			},
-			gate.Standing{State: gate.Pending, Reason: "Connecting"},
+			gate.Readiness{State: gate.Pending, Reason: "Connecting"},
 		},
 		"failed, with a stored catalog": {
 			func(o *gate.Observation) {
@@ -124,7 +124,7 @@ func TestJudge(t *testing.T) {
 					Catalog: "h", State: session.Waiting, Settled: true, Fault: fault(failure.ConnectFailed),
 				}
 			},
-			gate.Standing{State: gate.Failed, Reason: "ConnectFailed", Stored: stored},
+			gate.Readiness{State: gate.Failed, Reason: "ConnectFailed", Stored: stored},
 		},
 		"quarantined, as restored": {
 			func(o *gate.Observation) {
@@ -133,7 +133,7 @@ func TestJudge(t *testing.T) {
 					Catalog: "h", State: session.Quarantined, Settled: true, Fault: fault(failure.ConnectTimeout),
 				}
 			},
-			gate.Standing{State: gate.Failed, Reason: "ConnectTimeout"},
+			gate.Readiness{State: gate.Failed, Reason: "ConnectTimeout"},
 		},
 		"retired as refused": {
 			func(o *gate.Observation) {
@@ -142,7 +142,7 @@ func TestJudge(t *testing.T) {
 					Retirement: session.Refused, RetiredAt: now.Add(-time.Minute),
 				}
 			},
-			gate.Standing{
+			gate.Readiness{
 				State: gate.Failed, Reason: "AuthenticationFailed", Stored: stored, WithdrawAt: now.Add(4 * time.Minute),
 			},
 		},
@@ -153,7 +153,7 @@ func TestJudge(t *testing.T) {
 					Retirement: session.Exhausted, RetiredAt: now.Add(-time.Hour),
 				}
 			},
-			gate.Standing{State: gate.Failed, Reason: "ServerError", Stored: stored},
+			gate.Readiness{State: gate.Failed, Reason: "ServerError", Stored: stored},
 		},
 		"retired as exhausted, and never probed": {
 			func(o *gate.Observation) {
@@ -163,7 +163,7 @@ func TestJudge(t *testing.T) {
 					Retirement: session.Exhausted, RetiredAt: now.Add(-time.Hour),
 				}
 			},
-			gate.Standing{
+			gate.Readiness{
 				State: gate.Failed, Reason: "ServerError", Stored: stored, WithdrawAt: now.Add(-55 * time.Minute),
 			},
 		},
@@ -173,34 +173,34 @@ func TestJudge(t *testing.T) {
 				o.Snapshot.ListFault = fault(failure.ServerError)
 				o.Entry.Trouble.Reason = "ListToolsFailed"
 			},
-			gate.Standing{State: gate.Failed, Reason: "ListToolsFailed"},
+			gate.Readiness{State: gate.Failed, Reason: "ListToolsFailed"},
 		},
 		"connected, and the list failed after a good one": {
 			func(o *gate.Observation) { o.Snapshot.ListFault = fault(failure.ListToolsTimeout) },
-			gate.Standing{State: gate.Failed, Reason: "ListToolsTimeout", Stored: stored},
+			gate.Readiness{State: gate.Failed, Reason: "ListToolsTimeout", Stored: stored},
 		},
 		"connected, and lists nothing that is believed yet": {
 			func(o *gate.Observation) {
 				o.Entry.Offered, o.Entry.Listing, o.Snapshot.EmptyUnconfirmed = nil, "", true
 				o.Entry.Trouble.Reason = "EmptyCatalog"
 			},
-			gate.Standing{State: gate.Failed, Reason: "EmptyCatalog"},
+			gate.Readiness{State: gate.Failed, Reason: "EmptyCatalog"},
 		},
 		"connected, and the catalog does not fit": {
 			func(o *gate.Observation) {
 				o.Entry.Offered, o.Entry.Trouble.Reason = nil, "CatalogTooLarge"
 			},
-			gate.Standing{State: gate.Failed, Reason: "CatalogTooLarge"},
+			gate.Readiness{State: gate.Failed, Reason: "CatalogTooLarge"},
 		},
 		"connected, and nothing says why there is no catalog": {
 			func(o *gate.Observation) { o.Entry.Offered = nil },
-			gate.Standing{State: gate.Failed, Reason: "Listing"},
+			gate.Readiness{State: gate.Failed, Reason: "Listing"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := observed()
 			c.change(&o)
-			if got := gate.Judge(o, now); got != c.want {
+			if got := gate.Evaluate(o, now); got != c.want {
 				t.Errorf("\ngot  %+v\nwant %+v", got, c.want)
 			}
 		})
