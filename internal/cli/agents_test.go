@@ -21,7 +21,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
-	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/lease"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/test/builder"
@@ -384,7 +384,7 @@ func stopped(c *connected) {
 	c.WithWatch = interceptor.NewClient(c.WithWatch, interceptor.Funcs{
 		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
 			list.(*coordinationv1.LeaseList).Items = []coordinationv1.Lease{{
-				ObjectMeta: metav1.ObjectMeta{Name: presence.Elected}, Spec: coordinationv1.LeaseSpec{RenewTime: &until},
+				ObjectMeta: metav1.ObjectMeta{Name: lease.Elected}, Spec: coordinationv1.LeaseSpec{RenewTime: &until},
 			}}
 			return nil
 		},

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/mooring-dev/mooring/config"
+	"github.com/mooring-dev/mooring/internal/cli/devstate"
 	"github.com/mooring-dev/mooring/internal/cli/logging"
-	"github.com/mooring-dev/mooring/internal/cli/statedir"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
@@ -113,16 +113,16 @@ func takeOver(ctx context.Context, dir string, progress *progress) (unlock func(
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	unlock, err = statedir.Lock(dir)
+	unlock, err = devstate.Lock(dir)
 	if err != nil {
 		return nil, err
 	}
-	err = statedir.End(ctx, dir, progress.note)
+	err = devstate.End(ctx, dir, progress.note)
 	if err == nil {
-		err = statedir.CheckFree(dir)
+		err = devstate.CheckFree(dir)
 	}
 	if err == nil { // certificates hold for a week, and are made anew where there are none
-		err = statedir.Empty(dir, statedir.Certificates)
+		err = devstate.Empty(dir, devstate.Certificates)
 	}
 	if err != nil {
 		unlock()
@@ -149,21 +149,21 @@ func environment(dir, assets string) (*envtest.Environment, error) {
 		ControlPlaneStartTimeout: 2 * time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,
 	}
-	data := filepath.Join(dir, statedir.EtcdData)
+	data := filepath.Join(dir, devstate.EtcdData)
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	etcd, err := statedir.Tether(dir, filepath.Join(assets, "etcd"))
+	etcd, err := devstate.Tether(dir, filepath.Join(assets, "etcd"))
 	if err != nil {
 		return nil, err
 	}
-	apiServer, err := statedir.Tether(dir, filepath.Join(assets, "kube-apiserver"))
+	apiServer, err := devstate.Tether(dir, filepath.Join(assets, "kube-apiserver"))
 	if err != nil {
 		return nil, err
 	}
 	environment.ControlPlane.Etcd = &envtest.Etcd{Path: etcd, DataDir: data}
 	environment.ControlPlane.GetAPIServer().Path = apiServer
-	environment.ControlPlane.GetAPIServer().CertDir = filepath.Join(dir, statedir.Certificates)
+	environment.ControlPlane.GetAPIServer().CertDir = filepath.Join(dir, devstate.Certificates)
 	return environment, nil
 }
 

@@ -27,8 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/cli/presence"
-	"github.com/mooring-dev/mooring/internal/cli/statedir"
+	"github.com/mooring-dev/mooring/internal/cli/devstate"
+	"github.com/mooring-dev/mooring/internal/cli/lease"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
 )
@@ -298,7 +298,7 @@ func TestDevAfterItWasKilled(t *testing.T) {
 	gone := make(chan error, 1)
 	go func() { gone <- left.Wait() }()
 	t.Cleanup(func() { _ = left.Process.Kill() })
-	d.Eventually(func() error { return statedir.CheckFree(dir) }).ShouldNot(Succeed(), "etcd has its data")
+	d.Eventually(func() error { return devstate.CheckFree(dir) }).ShouldNot(Succeed(), "etcd has its data")
 
 	again := startDev(t, dir)
 	again.line(fmt.Sprintf("ending etcd (process %d), left over from a run that was killed", left.Process.Pid))
@@ -328,14 +328,14 @@ func TestRunAgainstAKubeconfig(t *testing.T) {
 	run.Stderr = &told
 	d.Expect(run.Start()).To(Succeed())
 	t.Cleanup(func() { _ = run.Process.Kill() })
-	admin, lease := d.admin(kubeconfig), &coordinationv1.Lease{}
-	key := client.ObjectKey{Namespace: "default", Name: presence.Alone}
-	d.Eventually(func() error { return admin.Get(t.Context(), key, lease) }).Should(Succeed())
-	d.Expect(lease.Spec.HolderIdentity).To(HaveValue(Not(BeEmpty())))
+	admin, held := d.admin(kubeconfig), &coordinationv1.Lease{}
+	key := client.ObjectKey{Namespace: "default", Name: lease.Alone}
+	d.Eventually(func() error { return admin.Get(t.Context(), key, held) }).Should(Succeed())
+	d.Expect(held.Spec.HolderIdentity).To(HaveValue(Not(BeEmpty())))
 	d.Expect(run.Process.Signal(syscall.SIGINT)).To(Succeed())
 	d.Expect(run.Wait()).To(Succeed())
-	d.Expect(admin.Get(t.Context(), key, lease)).To(Succeed())
-	d.Expect(lease.Spec.HolderIdentity).To(BeNil(), "it was given back")
+	d.Expect(admin.Get(t.Context(), key, held)).To(Succeed())
+	d.Expect(held.Spec.HolderIdentity).To(BeNil(), "it was given back")
 	d.Expect(told.String()).To(MatchRegexp(`^cluster: context envtest, https://127\.0\.0\.1:\d+\nstop:    Ctrl-C\n`))
 	d.end(syscall.SIGINT)
 }
@@ -345,9 +345,9 @@ func TestRunWaitsForAnotherManager(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	kubeconfig := d.line("kubeconfig:")
-	d.Eventually(func() presence.State {
-		return presence.Look(t.Context(), d.admin(kubeconfig), time.Now()).State
-	}).Should(Equal(presence.Running))
+	d.Eventually(func() lease.State {
+		return lease.Look(t.Context(), d.admin(kubeconfig), time.Now()).State
+	}).Should(Equal(lease.Running))
 	run := exec.Command(os.Args[0], "run", "--kubeconfig", kubeconfig, "--metrics-bind-address", "0",
 		"--health-probe-bind-address", "0")
 	run.Env = append(os.Environ(), asProgram+"=1")
@@ -392,10 +392,10 @@ func TestRunThatCannotStartGivesItsClaimBack(t *testing.T) {
 	g.Expect(p.run(t.Context())).To(MatchError(ContainSubstring("address already in use")))
 	c, err := client.New(admin, client.Options{Scheme: newScheme()})
 	g.Expect(err).NotTo(HaveOccurred())
-	lease := &coordinationv1.Lease{}
-	g.Expect(c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: presence.Alone}, lease)).To(Succeed())
-	g.Expect(lease.Spec.AcquireTime).NotTo(BeNil(), "it was claimed")
-	g.Expect(lease.Spec.HolderIdentity).To(BeNil(), "and given back")
+	held := &coordinationv1.Lease{}
+	g.Expect(c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: lease.Alone}, held)).To(Succeed())
+	g.Expect(held.Spec.AcquireTime).NotTo(BeNil(), "it was claimed")
+	g.Expect(held.Spec.HolderIdentity).To(BeNil(), "and given back")
 }
 
 // Whoever interrupts the start is left with nothing running, either.

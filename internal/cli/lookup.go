@@ -15,7 +15,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
-	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/lease"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
@@ -116,7 +116,7 @@ func (l *lookup) program() string { return usage.Program(l.cmd) }
 // viewOf is how a command sees a cluster now.
 func viewOf(ctx context.Context, cmd *cobra.Command, c client.Reader) explain.View {
 	now := time.Now()
-	return explain.View{Now: now, Program: usage.Program(cmd), Manager: presence.Look(ctx, c, now)}
+	return explain.View{Now: now, Program: usage.Program(cmd), Manager: lease.Look(ctx, c, now)}
 }
 
 // noteManager tells on standard error when no manager runs, so that status is only what was last known.

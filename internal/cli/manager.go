@@ -22,8 +22,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/mooring-dev/mooring/controllers"
+	"github.com/mooring-dev/mooring/internal/cli/lease"
 	"github.com/mooring-dev/mooring/internal/cli/logging"
-	"github.com/mooring-dev/mooring/internal/cli/presence"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
@@ -109,7 +109,7 @@ func newRun() *cobra.Command {
 
 Where another manager is active, it waits until that ends: of two, each would hold a session to every server and
 overwrite the status that the other writes. One that was killed counts as active for up to ` +
-			presence.Longest.String() + `.
+			lease.Longest.String() + `.
 One that was suspended for longer does not notice that another has begun meanwhile; end one of the two then.`,
 		Args: usage.Args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -161,7 +161,7 @@ func (p *process) run(ctx context.Context) error {
 	if err := awaitInstalled(ctx, p.config, p.progress.note); err != nil {
 		return p.target.explain(err)
 	}
-	var keeper *presence.Keeper
+	var keeper *lease.Keeper
 	if !p.LeaderElect {
 		var err error
 		if keeper, err = p.keeper(ctx); err != nil {
@@ -175,27 +175,27 @@ func (p *process) run(ctx context.Context) error {
 	}
 	if keeper != nil {
 		if err := manager.Add(keeper); err != nil {
-			return fmt.Errorf("presence: %w", err)
+			return fmt.Errorf("lease: %w", err)
 		}
 	}
 	return manager.Start(ctx)
 }
 
 // keeper tells that this manager runs, as the Lease of an elected one does.
-func (p *process) keeper(ctx context.Context) (*presence.Keeper, error) {
+func (p *process) keeper(ctx context.Context) (*lease.Keeper, error) {
 	c, err := client.New(p.config, client.Options{Scheme: newScheme()}) // the manager's own would watch every Lease
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
 	host, _ := os.Hostname() // only people read it
-	keeper := &presence.Keeper{
-		Client: c, Namespaces: presence.Namespaces(p.LeaderNamespace), Identity: host + "_" + string(uuid.NewUUID()),
-		Log: ctrl.Log.WithName("presence"),
+	keeper := &lease.Keeper{
+		Client: c, Namespaces: lease.Namespaces(p.LeaderNamespace), Identity: host + "_" + string(uuid.NewUUID()),
+		Log: ctrl.Log.WithName("lease"),
 	}
 	if !p.exclusive {
 		return keeper, nil
 	}
-	return keeper, keeper.Claim(ctx, func(other presence.Holder) {
+	return keeper, keeper.Claim(ctx, func(other lease.Holder) {
 		p.progress.note("another manager is active (on %s, heard of %s ago; Lease %s in namespace %s); "+
 			"waiting until it ends, --alongside does not",
 			other.Host, duration.HumanDuration(time.Since(other.Heard)), other.Lease, other.Namespace)
@@ -214,7 +214,7 @@ func NewManager(ctx context.Context, config *rest.Config, o *Settings) (ctrl.Man
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.ProbeAddress,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              presence.Elected,
+		LeaderElectionID:              lease.Elected,
 		LeaderElectionNamespace:       o.LeaderNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       ptr.To(o.DrainTimeout + shutdownGrace),

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mooring-dev/mooring/internal/cli/devstate"
 	"github.com/mooring-dev/mooring/internal/cli/importing"
-	"github.com/mooring-dev/mooring/internal/cli/statedir"
 	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
@@ -56,7 +56,7 @@ func newRoot(program string) *cobra.Command {
 	root.SetHelpCommand(usage.Help())
 	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(&clusterFlags{}),
 		newReconnect(&clusterFlags{}), newTools(&clusterFlags{}), newDiff(&clusterFlags{}), newReload(&clusterFlags{}),
-		importing.New(), newVersion(), statedir.NewTether())
+		importing.New(), newVersion(), devstate.NewTether())
 	return root
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
-	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/lease"
 	"github.com/mooring-dev/mooring/test/builder"
 )
 
@@ -78,7 +78,7 @@ func TestAgent(t *testing.T) {
 			golden(t, "session-"+name, explain.Agent(object, explain.View{Now: now, Program: "mooring"}))
 		})
 	}
-	stopped := presence.Report{State: presence.Stopped, Since: now.Add(-time.Hour)}
+	stopped := lease.Report{State: lease.Stopped, Since: now.Add(-time.Hour)}
 	golden(t, "session-stopped",
 		explain.Agent(waiting, explain.View{Now: now, Program: "kubectl mooring", Manager: stopped}))
 }
@@ -86,12 +86,12 @@ func TestAgent(t *testing.T) {
 // Who knows nothing of the manager says nothing of it.
 func TestNote(t *testing.T) {
 	g := NewWithT(t)
-	for _, state := range []presence.State{presence.Unknown, presence.Running} {
-		view := explain.View{Now: now, Manager: presence.Report{State: state}}
+	for _, state := range []lease.State{lease.Unknown, lease.Running} {
+		view := explain.View{Now: now, Manager: lease.Report{State: state}}
 		g.Expect(view.Note()).To(BeEmpty())
 		g.Expect(view.NoManager()).To(Succeed())
 	}
-	stopped := explain.View{Now: now, Manager: presence.Report{State: presence.Stopped, Since: now.Add(-time.Minute)}}
+	stopped := explain.View{Now: now, Manager: lease.Report{State: lease.Stopped, Since: now.Add(-time.Minute)}}
 	g.Expect(stopped.Note()).To(Equal(
 		"No manager has been running since 2026-05-04 11:59:00 UTC (60s ago): what follows is what was last known."))
 	const stands = "; the request remains, and is acted on once one runs: `kubectl mooring run` runs one here, and " +
@@ -99,7 +99,7 @@ func TestNote(t *testing.T) {
 	stopped.Program = "kubectl mooring"
 	g.Expect(stopped.NoManager()).To(
 		MatchError("no manager has been running since 2026-05-04 11:59:00 UTC (60s ago)" + stands))
-	absent := explain.View{Now: now, Program: "kubectl mooring", Manager: presence.Report{State: presence.Absent}}
+	absent := explain.View{Now: now, Program: "kubectl mooring", Manager: lease.Report{State: lease.Absent}}
 	g.Expect(absent.Note()).To(Equal(
 		"No manager is running (none holds a Lease in this cluster): what follows is what was last known."))
 	g.Expect(absent.NoManager()).To(MatchError("no manager is running (none holds a Lease in this cluster)" + stands))

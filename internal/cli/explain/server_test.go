@@ -14,7 +14,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
-	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/lease"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/test/builder"
@@ -261,18 +261,18 @@ func TestServer(t *testing.T) {
 
 // Without a manager nothing goes on, and everything that status tells may be over.
 func TestServerWithoutAManager(t *testing.T) {
-	stopped := presence.Report{State: presence.Stopped, Since: now.Add(-time.Hour)}
+	stopped := lease.Report{State: lease.Stopped, Since: now.Add(-time.Hour)}
 	quarantined := server(metav1.ConditionFalse, v1alpha1.ReasonConnectFailed, refused)
 	failing(quarantined, v1alpha1.SessionQuarantined, "connect").QuarantinedUntil = ago(-42 * time.Second)
 	published(quarantined)
 	unseen := builder.MCPServer("github").Namespace("agents").Generation(1).Obj()
 	for name, test := range map[string]struct {
 		server  *v1alpha1.MCPServer
-		manager presence.Report
+		manager lease.Report
 	}{
 		"stopped":     {quarantined, stopped},
 		"stopped-new": {unseen, stopped},
-		"absent":      {quarantined, presence.Report{State: presence.Absent}},
+		"absent":      {quarantined, lease.Report{State: lease.Absent}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, explain.Server(test.server, explain.View{Now: now, Program: "mooring", Manager: test.manager}))

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/lease"
 )
 
 // View is from where an object is looked at.
@@ -18,7 +18,7 @@ type View struct {
 	// Program is what Mooring's command line is called here, such as "kubectl mooring".
 	Program string
 	// Manager is what is known of the manager, without which status is only what was last known.
-	Manager presence.Report
+	Manager lease.Report
 }
 
 // Note says that no manager runs, so that status is only what was last known; it is empty unless that is known.
@@ -42,9 +42,9 @@ func (v View) NoManager() error {
 // absence says, after "no", that no manager runs; it is empty unless that is known.
 func (v View) absence() string {
 	switch v.Manager.State {
-	case presence.Stopped:
+	case lease.Stopped:
 		return "manager has been running since " + v.moment(v.Manager.Since)
-	case presence.Absent:
+	case lease.Absent:
 		return "manager is running (none holds a Lease in this cluster)"
 	default:
 		return ""

@@ -1,4 +1,4 @@
-package presence
+package lease
 
 import (
 	"context"

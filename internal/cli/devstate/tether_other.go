@@ -1,6 +1,6 @@
 //go:build !linux
 
-package statedir
+package devstate
 
 const tethers = false
 

@@ -1,4 +1,4 @@
-// Package statedir keeps the directory of `mooring dev` to one control plane at a time, however the last one ended.
+// Package devstate keeps the directory of `mooring dev` to one control plane at a time, however the last one ended.
 //
 // A lock, which ends with the process that holds it, says whether a `mooring dev` runs on the directory. Without one,
 // etcd and kube-apiserver that use the directory are left over from one that was killed, and are ended: a process is
@@ -6,4 +6,4 @@
 // program is ever ended, and nothing has to be written down that a crash could leave untrue.
 //
 // On Linux the programs end with `mooring dev` itself, whatever ends that: Tether has the kernel see to it.
-package statedir
+package devstate

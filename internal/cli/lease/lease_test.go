@@ -1,4 +1,4 @@
-package presence_test
+package lease_test
 
 import (
 	"context"
@@ -19,13 +19,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/mooring-dev/mooring/internal/cli/presence"
+	"github.com/mooring-dev/mooring/internal/cli/lease"
 )
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// lease is one that was renewed this long ago, to hold for 15 s. An empty holder has given it back.
-func lease(namespace, name, holder string, age time.Duration) *coordinationv1.Lease {
+// leaseOf is one that was renewed this long ago, to hold for 15 s. An empty holder has given it back.
+func leaseOf(namespace, name, holder string, age time.Duration) *coordinationv1.Lease {
 	return &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: coordinationv1.LeaseSpec{
@@ -44,31 +44,31 @@ func cluster(functions interceptor.Funcs, leases ...client.Object) client.WithWa
 }
 
 func TestLook(t *testing.T) {
-	const held = 15*time.Second + presence.Leeway
-	running := presence.Report{State: presence.Running}
-	since := func(age time.Duration) presence.Report {
-		return presence.Report{State: presence.Stopped, Since: now.Add(-age)}
+	const held = 15*time.Second + lease.Leeway
+	running := lease.Report{State: lease.Running}
+	since := func(age time.Duration) lease.Report {
+		return lease.Report{State: lease.Stopped, Since: now.Add(-age)}
 	}
 	for name, test := range map[string]struct {
 		leases []client.Object
-		want   presence.Report
+		want   lease.Report
 	}{
-		"none":             {nil, presence.Report{State: presence.Absent}},
-		"others only":      {[]client.Object{lease("kube-system", "x", "x", 0)}, presence.Report{State: presence.Absent}},
-		"held":             {[]client.Object{lease("mooring-system", presence.Elected, "a", held-time.Second)}, running},
-		"in another place": {[]client.Object{lease("elsewhere", presence.Elected, "a", time.Second)}, running},
-		"alone":            {[]client.Object{lease("default", presence.Alone, "a", time.Second)}, running},
-		"run out":          {[]client.Object{lease("mooring-system", presence.Elected, "a", held)}, since(held)},
-		"given back":       {[]client.Object{lease("a", presence.Elected, "", time.Second)}, since(time.Second)},
+		"none":             {nil, lease.Report{State: lease.Absent}},
+		"others only":      {[]client.Object{leaseOf("kube-system", "x", "x", 0)}, lease.Report{State: lease.Absent}},
+		"held":             {[]client.Object{leaseOf("mooring-system", lease.Elected, "a", held-time.Second)}, running},
+		"in another place": {[]client.Object{leaseOf("elsewhere", lease.Elected, "a", time.Second)}, running},
+		"alone":            {[]client.Object{leaseOf("default", lease.Alone, "a", time.Second)}, running},
+		"run out":          {[]client.Object{leaseOf("mooring-system", lease.Elected, "a", held)}, since(held)},
+		"given back":       {[]client.Object{leaseOf("a", lease.Elected, "", time.Second)}, since(time.Second)},
 		"one of two stands": {[]client.Object{
-			lease("a", presence.Elected, "a", time.Hour), lease("a", presence.Alone, "b", 0),
+			leaseOf("a", lease.Elected, "a", time.Hour), leaseOf("a", lease.Alone, "b", 0),
 		}, running},
 		"both are over": {[]client.Object{
-			lease("a", presence.Elected, "a", time.Hour), lease("a", presence.Alone, "b", time.Minute),
+			leaseOf("a", lease.Elected, "a", time.Hour), leaseOf("a", lease.Alone, "b", time.Minute),
 		}, since(time.Minute)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := presence.Look(t.Context(), cluster(interceptor.Funcs{}, test.leases...), now)
+			got := lease.Look(t.Context(), cluster(interceptor.Funcs{}, test.leases...), now)
 			got.Since = got.Since.UTC()
 			want := test.want
 			want.Since = want.Since.UTC()
@@ -88,22 +88,22 @@ func TestLookWithFewRights(t *testing.T) {
 			return forbidden
 		},
 	}
-	look := func(functions interceptor.Funcs, leases ...client.Object) presence.State {
-		return presence.Look(t.Context(), cluster(functions, leases...), now).State
+	look := func(functions interceptor.Funcs, leases ...client.Object) lease.State {
+		return lease.Look(t.Context(), cluster(functions, leases...), now).State
 	}
-	g.Expect(look(noList, lease("mooring-system", presence.Elected, "a", 0))).To(Equal(presence.Running))
-	g.Expect(look(noList, lease("mooring-system", presence.Elected, "a", time.Hour))).To(Equal(presence.Unknown))
-	g.Expect(look(noList)).To(Equal(presence.Unknown))
+	g.Expect(look(noList, leaseOf("mooring-system", lease.Elected, "a", 0))).To(Equal(lease.Running))
+	g.Expect(look(noList, leaseOf("mooring-system", lease.Elected, "a", time.Hour))).To(Equal(lease.Unknown))
+	g.Expect(look(noList)).To(Equal(lease.Unknown))
 	noList.Get = func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 		return forbidden
 	}
-	g.Expect(look(noList, lease("mooring-system", presence.Elected, "a", 0))).To(Equal(presence.Unknown))
+	g.Expect(look(noList, leaseOf("mooring-system", lease.Elected, "a", 0))).To(Equal(lease.Unknown))
 }
 
 // keep runs a Keeper until stop is called.
 func keep(t *testing.T, c client.Client, identity string, log logr.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
-	keeper := &presence.Keeper{Client: c, Namespaces: []string{"gone", "default"}, Identity: identity, Log: log}
+	keeper := &lease.Keeper{Client: c, Namespaces: []string{"gone", "default"}, Identity: identity, Log: log}
 	NewWithT(t).Expect(keeper.NeedLeaderElection()).To(BeFalse())
 	ended := make(chan error)
 	go func() { ended <- keeper.Start(ctx) }()
@@ -130,17 +130,17 @@ func TestKeeperTellsOfItsManager(t *testing.T) {
 		c := cluster(notFound)
 		stop := keep(t, c, "a", logr.Discard())
 		synctest.Wait()
-		g.Expect(presence.Look(t.Context(), c, time.Now()).State).To(Equal(presence.Running))
+		g.Expect(lease.Look(t.Context(), c, time.Now()).State).To(Equal(lease.Running))
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		g.Expect(presence.Look(t.Context(), c, time.Now()).State).To(Equal(presence.Running))
+		g.Expect(lease.Look(t.Context(), c, time.Now()).State).To(Equal(lease.Running))
 		found := &coordinationv1.Lease{}
-		key := client.ObjectKey{Namespace: "default", Name: presence.Alone}
+		key := client.ObjectKey{Namespace: "default", Name: lease.Alone}
 		g.Expect(c.Get(t.Context(), key, found)).To(Succeed())
 		g.Expect(found.Spec.RenewTime.Sub(found.Spec.AcquireTime.Time)).To(Equal(time.Hour))
 		stop()
-		report := presence.Look(t.Context(), c, time.Now())
-		g.Expect(report.State).To(Equal(presence.Stopped))
+		report := lease.Look(t.Context(), c, time.Now())
+		g.Expect(report.State).To(Equal(lease.Stopped))
 		g.Expect(report.Since).To(BeTemporally("==", time.Now().Truncate(time.Microsecond)))
 	})
 }
@@ -155,9 +155,9 @@ func TestKeepersDoNotSpeakForOneAnother(t *testing.T) {
 		stopSecond := keep(t, c, "b", logr.Discard())
 		time.Sleep(time.Second)
 		stopFirst()
-		g.Expect(presence.Look(t.Context(), c, time.Now()).State).To(Equal(presence.Running))
+		g.Expect(lease.Look(t.Context(), c, time.Now()).State).To(Equal(lease.Running))
 		stopSecond()
-		g.Expect(presence.Look(t.Context(), c, time.Now()).State).To(Equal(presence.Stopped))
+		g.Expect(lease.Look(t.Context(), c, time.Now()).State).To(Equal(lease.Stopped))
 	})
 }
 
@@ -176,17 +176,17 @@ func TestKeeperWithoutRights(t *testing.T) {
 }
 
 // claim begins to claim the Lease, and returns what it tells and its end.
-func claim(t *testing.T, c client.Client) (told chan presence.Holder, ended chan error) {
-	told, ended = make(chan presence.Holder, 10), make(chan error, 1)
-	keeper := &presence.Keeper{Client: c, Namespaces: []string{"gone", "default"}, Identity: "me_1", Log: logr.Discard()}
-	go func() { ended <- keeper.Claim(t.Context(), func(h presence.Holder) { told <- h }) }()
+func claim(t *testing.T, c client.Client) (told chan lease.Holder, ended chan error) {
+	told, ended = make(chan lease.Holder, 10), make(chan error, 1)
+	keeper := &lease.Keeper{Client: c, Namespaces: []string{"gone", "default"}, Identity: "me_1", Log: logr.Discard()}
+	go func() { ended <- keeper.Claim(t.Context(), func(h lease.Holder) { told <- h }) }()
 	return told, ended
 }
 
 func TestClaimWhereNobodyRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		over := lease("default", presence.Alone, "host_1", 0)
+		over := leaseOf("default", lease.Alone, "host_1", 0)
 		over.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now().Add(-time.Hour)))
 		c := cluster(notFound, over)
 		told, ended := claim(t, c)
@@ -201,22 +201,22 @@ func TestClaimWhereNobodyRuns(t *testing.T) {
 
 // Whoever runs, elected or alone, is told of once and waited for; who was killed is, until the Lease has run out.
 func TestClaimWaitsForWhoRuns(t *testing.T) {
-	for _, name := range []string{presence.Elected, presence.Alone} {
+	for _, name := range []string{lease.Elected, lease.Alone} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := NewWithT(t)
-				other := lease("mooring-system", name, "host_1", 0)
+				other := leaseOf("mooring-system", name, "host_1", 0)
 				heard := metav1.NewMicroTime(time.Now().Truncate(time.Microsecond))
 				other.Spec.RenewTime = &heard
 				told, ended := claim(t, cluster(notFound, other))
-				time.Sleep(15*time.Second + presence.Leeway - time.Millisecond)
+				time.Sleep(15*time.Second + lease.Leeway - time.Millisecond)
 				synctest.Wait()
 				g.Expect(ended).NotTo(Receive())
-				var holder presence.Holder
+				var holder lease.Holder
 				g.Expect(told).To(Receive(&holder))
 				g.Expect(holder.Heard).To(BeTemporally("==", heard.Time))
 				holder.Heard = time.Time{}
-				g.Expect(holder).To(Equal(presence.Holder{Host: "host", Namespace: "mooring-system", Lease: name}))
+				g.Expect(holder).To(Equal(lease.Holder{Host: "host", Namespace: "mooring-system", Lease: name}))
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
 				g.Expect(ended).To(Receive(BeNil()))
@@ -230,7 +230,7 @@ func TestClaimWaitsForWhoRuns(t *testing.T) {
 func TestClaimIsOneManagers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
-		rival, functions := lease("default", presence.Alone, "rival_1", 0), notFound
+		rival, functions := leaseOf("default", lease.Alone, "rival_1", 0), notFound
 		rival.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now()))
 		first := true
 		functions.Create = func(
@@ -263,7 +263,7 @@ func TestClaimWithoutRights(t *testing.T) {
 			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 				return forbidden
 			},
-		}, lease("default", presence.Alone, "host_1", 0)))
+		}, leaseOf("default", lease.Alone, "host_1", 0)))
 		synctest.Wait()
 		NewWithT(t).Expect(ended).To(Receive(BeNil()))
 	})
@@ -273,8 +273,8 @@ func TestClaimWithoutRights(t *testing.T) {
 func TestClaimEndsWithItsContext(t *testing.T) {
 	g := NewWithT(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	other := lease("default", presence.Elected, "host_1", 0)
+	other := leaseOf("default", lease.Elected, "host_1", 0)
 	other.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now()))
-	keeper := &presence.Keeper{Client: cluster(notFound, other), Namespaces: []string{"default"}, Identity: "me_1"}
-	g.Expect(keeper.Claim(ctx, func(presence.Holder) { cancel() })).To(MatchError(context.Canceled))
+	keeper := &lease.Keeper{Client: cluster(notFound, other), Namespaces: []string{"default"}, Identity: "me_1"}
+	g.Expect(keeper.Claim(ctx, func(lease.Holder) { cancel() })).To(MatchError(context.Canceled))
 }
