@@ -22,7 +22,6 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/cli/lease"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/test/builder"
 )
@@ -46,13 +45,13 @@ func callAs(t *testing.T, name string, cmd *cobra.Command, arguments ...string) 
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	root := &cobra.Command{Use: "mooring", SilenceUsage: true, SilenceErrors: true}
-	usage.SetName(root, name)
+	setName(root, name)
 	root.AddCommand(cmd)
 	root.SetOut(&stdout)
 	root.SetErr(&stderr)
 	root.SetArgs(append([]string{cmd.Name()}, arguments...))
 	root.SetContext(t.Context())
-	err = usage.Execute(root)
+	err = executeRoot(root)
 	return stdout.String(), stderr.String(), err
 }
 

@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/test/builder"
 )
 
@@ -51,7 +50,7 @@ func execute(t *testing.T, program string, arguments ...string) (out, errOut str
 	root.SetErr(&stderr)
 	root.SetArgs(arguments)
 	root.SetContext(t.Context())
-	err = usage.Execute(root)
+	err = executeRoot(root)
 	return stdout.String(), stderr.String(), err
 }
 

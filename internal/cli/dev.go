@@ -18,7 +18,6 @@ import (
 	"github.com/mooring-dev/mooring/config"
 	"github.com/mooring-dev/mooring/internal/cli/devstate"
 	"github.com/mooring-dev/mooring/internal/cli/logging"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // managerUser is who the manager is on the embedded control plane: the service account of config/, so that it works
@@ -40,7 +39,7 @@ func newDev() *cobra.Command {
 		Long: `Starts etcd and kube-apiserver on loopback, installs the CRDs and the shipped RBAC, runs the manager, and
 prints the path of a kubeconfig for an administrator. Secrets of the namespace "default" may be read; grant others
 as the condition SecretAccessDenied says. Ctrl-C stops everything that was started; the state stays in --dir.`,
-		Args: usage.Args(),
+		Args: wantArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.run(cmd.Context(), newProgress(cmd.ErrOrStderr()))
 		},

@@ -11,14 +11,13 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 func newDiff(in cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff SERVER",
 		Short: "Show what of a pinned server's tools is not as it was approved, tool by tool",
-		Args:  usage.Args("SERVER"),
+		Args:  wantArgs("SERVER"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			at, err := lookUp(cmd, in, arguments[0], serverKind)
 			if err != nil {

@@ -3,5 +3,5 @@
 //
 // Commands print results on standard output and everything else (progress, logs, errors) on standard error. An error
 // ends the command with status 1 and one line that says what to do; wrong use ends it with status 2, and its usage
-// stands below. Whatever names a command for people to run names it as the program is called here (usage.Program).
+// stands below. Whatever names a command for people to run names it as the program is called here (programName).
 package cli

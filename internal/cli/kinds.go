@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // kind is one of the two that Mooring has.
@@ -53,7 +52,7 @@ func kindArgs(_ *cobra.Command, arguments []string) error {
 	if len(arguments) > 0 && kindOf(arguments[0]) == nil {
 		return fmt.Errorf("argument %q is not one of servers, sessions", arguments[0])
 	}
-	return usage.Unexpected(arguments[min(1, len(arguments)):])
+	return unexpected(arguments[min(1, len(arguments)):])
 }
 
 // parseName takes "kind/name" apart, where the kind is one of these, and returns the kinds that are left. A plain name

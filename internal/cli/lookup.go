@@ -16,7 +16,6 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli/explain"
 	"github.com/mooring-dev/mooring/internal/cli/lease"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // lookup is an object that a person has named for a command, in a cluster that is connected to.
@@ -34,7 +33,7 @@ type lookup struct {
 func lookUp(cmd *cobra.Command, in cluster, argument string, kinds ...*kind) (*lookup, error) {
 	left, name, err := parseName(argument, kinds)
 	if err != nil {
-		return nil, usage.Wrap(cmd, err)
+		return nil, wrongUse(cmd, err)
 	}
 	c, namespace, err := in.connect()
 	if err != nil {
@@ -111,12 +110,12 @@ func (l *lookup) explain(ctx context.Context, object client.Object) error {
 }
 
 // program is what Mooring's command line is called here.
-func (l *lookup) program() string { return usage.Program(l.cmd) }
+func (l *lookup) program() string { return programName(l.cmd) }
 
 // viewOf is how a command sees a cluster now.
 func viewOf(ctx context.Context, cmd *cobra.Command, c client.Reader) explain.View {
 	now := time.Now()
-	return explain.View{Now: now, Program: usage.Program(cmd), Manager: lease.Look(ctx, c, now)}
+	return explain.View{Now: now, Program: programName(cmd), Manager: lease.Look(ctx, c, now)}
 }
 
 // noteManager tells on standard error when no manager runs, so that status is only what was last known.

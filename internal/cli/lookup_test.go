@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/test/builder"
 )
 
@@ -61,7 +60,7 @@ func TestFindOfOneKind(t *testing.T) {
 	g.Expect(at.kinds).To(Equal([]*kind{sessionKind}), "none of the other is looked for")
 	_, err = lookUp(anyCommand(), connected{}, "server/a", sessionKind)
 	g.Expect(err).To(MatchError(`no kind "server"; use session`))
-	g.Expect(errors.As(err, new(*usage.Error))).To(BeTrue(), "it is said before the cluster is asked")
+	g.Expect(errors.As(err, new(*usageError))).To(BeTrue(), "it is said before the cluster is asked")
 	_, err = lookUp(anyCommand(), connected{}, "session/a", sessionKind)
 	g.Expect(err).To(MatchError(errDown))
 }
@@ -73,7 +72,7 @@ func TestFindWithoutAName(t *testing.T) {
 		g := NewWithT(t)
 		_, err := lookUp(anyCommand(), connected{}, argument, both...)
 		g.Expect(err).To(MatchError(fmt.Sprintf("no name in %q", argument)))
-		g.Expect(errors.As(err, new(*usage.Error))).To(BeTrue(), "it ends with status 2")
+		g.Expect(errors.As(err, new(*usageError))).To(BeTrue(), "it ends with status 2")
 	}
 	_, err := lookUp(anyCommand(), connected{}, "", sessionKind)
 	NewWithT(t).Expect(err).To(MatchError(`no name in ""`))

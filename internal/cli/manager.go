@@ -24,7 +24,6 @@ import (
 	"github.com/mooring-dev/mooring/controllers"
 	"github.com/mooring-dev/mooring/internal/cli/lease"
 	"github.com/mooring-dev/mooring/internal/cli/logging"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // Settings are what every command that runs the controllers can be told.
@@ -81,14 +80,14 @@ func newManager() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "manager",
 		Short: "Run the controllers",
-		Args:  usage.Args(),
+		Args:  wantArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := ctrl.GetConfig()
 			if clientcmd.IsEmptyConfig(err) { // its own text names a variable that is not read here
 				err = errors.New("none was found, and this is no pod")
 			}
 			if err != nil {
-				return fmt.Errorf("kubeconfig: %w; set KUBECONFIG, or try `%s dev`, which needs none", err, usage.Program(cmd))
+				return fmt.Errorf("kubeconfig: %w; set KUBECONFIG, or try `%s dev`, which needs none", err, programName(cmd))
 			}
 			where := target{host: config.Host}
 			return (&process{Settings: o, config: config, target: where, progress: newProgress(cmd.ErrOrStderr())}).
@@ -111,11 +110,11 @@ Where another manager is active, it waits until that ends: of two, each would ho
 overwrite the status that the other writes. One that was killed counts as active for up to ` +
 			lease.Longest.String() + `.
 One that was suspended for longer does not notice that another has begun meanwhile; end one of the two then.`,
-		Args: usage.Args(),
+		Args: wantArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			chosen, err := cluster.choose()
 			if errors.Is(err, errNoKubeconfig) {
-				err = fmt.Errorf("%w, or try `%s dev`, which needs none", err, usage.Program(cmd))
+				err = fmt.Errorf("%w, or try `%s dev`, which needs none", err, programName(cmd))
 			}
 			if err != nil {
 				return err

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/internal/refs"
 )
 
@@ -24,7 +23,7 @@ func newReconnect(in cluster) *cobra.Command {
 	return newRequest(in, &cobra.Command{
 		Use:   "reconnect SERVER",
 		Short: "Drop a server's session, connect anew, and wait for the outcome",
-		Args:  usage.Args("SERVER"),
+		Args:  wantArgs("SERVER"),
 	}, serverKind, 90*time.Second, reconnect)
 }
 
@@ -32,7 +31,7 @@ func newReload(in cluster) *cobra.Command {
 	return newRequest(in, &cobra.Command{
 		Use:   "reload SESSION",
 		Short: "Have an agent session's servers listed anew and its catalog published again",
-		Args:  usage.Args("SESSION"),
+		Args:  wantArgs("SESSION"),
 	}, sessionKind, 2*time.Minute, reload)
 }
 
@@ -56,7 +55,7 @@ func newRequest(
 		return act(ctx, at, object)
 	}
 	in.register(cmd.Flags())
-	usage.Timeout(cmd.Flags(), &timeout, patience)
+	timeoutFlag(cmd.Flags(), &timeout, patience)
 	return cmd
 }
 

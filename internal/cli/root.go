@@ -15,8 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mooring-dev/mooring/internal/cli/devstate"
-	"github.com/mooring-dev/mooring/internal/cli/importing"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // Main runs the command line of this process and returns its exit status.
@@ -25,14 +23,14 @@ func Main() int {
 	defer stop()
 	root := newRoot(filepath.Base(os.Args[0]))
 	root.SetContext(ctx)
-	err := usage.Execute(root)
-	var wrong *usage.Error
+	err := executeRoot(root)
+	var wrong *usageError
 	switch {
 	case err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return 0
 	case errors.As(err, &wrong):
 		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n%s\n", err, wrong.Hint())
-		return usage.ExitStatus
+		return usageStatus
 	default:
 		_, _ = fmt.Fprintln(os.Stderr, "error:", err)
 		return 1
@@ -49,14 +47,14 @@ func newRoot(program string) *cobra.Command {
 		SilenceErrors: true,
 	}
 	if strings.HasPrefix(program, "kubectl-") {
-		usage.SetName(root, "kubectl mooring")
+		setName(root, "kubectl mooring")
 	}
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetHelpCommand(usage.Help())
+	root.SetHelpCommand(newHelp())
 	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(&clusterFlags{}),
 		newReconnect(&clusterFlags{}), newTools(&clusterFlags{}), newDiff(&clusterFlags{}), newReload(&clusterFlags{}),
-		importing.New(), newVersion(), devstate.NewTether())
+		newImport(), newVersion(), devstate.NewTether())
 	return root
 }
 
@@ -83,7 +81,7 @@ func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  usage.Args(),
+		Args:  wantArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionLine())
 			return err

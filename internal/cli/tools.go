@@ -14,7 +14,6 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog/render"
 	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 // forms are the values of --output.
@@ -29,10 +28,10 @@ func newTools(in cluster) *cobra.Command {
 names. What of a server's tools is denied or withheld is marked as such in the table, and not in the other forms.
 Where both have the name, the agent session is shown; "server/NAME" and "session/NAME" say which.`,
 		Example: "  mooring tools coder -n agents\n  mooring tools server/github -o openai",
-		Args:    usage.Args("SESSION|SERVER"),
+		Args:    wantArgs("SESSION|SERVER"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if !slices.Contains(forms, form) {
-				return usage.Errorf(cmd, "no output form %q; use one of %s", form, strings.Join(forms, ", "))
+				return usageErrorf(cmd, "no output form %q; use one of %s", form, strings.Join(forms, ", "))
 			}
 			at, err := lookUp(cmd, in, arguments[0], sessionKind, serverKind)
 			if err != nil {

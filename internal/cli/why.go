@@ -2,8 +2,6 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
-
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 func newWhy(in cluster) *cobra.Command {
@@ -13,7 +11,7 @@ func newWhy(in cluster) *cobra.Command {
 		Long: `Explains a server or an agent session: what state it is in, since when, because of what, what happens next, and
 what you can do. Where both have the name, the server is explained; "server/NAME" and "session/NAME" say which.`,
 		Example: "  mooring why github -n agents\n  mooring why session/coder -n agents",
-		Args:    usage.Args("SERVER|SESSION"),
+		Args:    wantArgs("SERVER|SESSION"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			at, err := lookUp(cmd, in, arguments[0], serverKind, sessionKind)
 			if err != nil {

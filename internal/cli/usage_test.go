@@ -1,4 +1,4 @@
-package usage_test
+package cli
 
 import (
 	"bytes"
@@ -9,53 +9,47 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/spf13/cobra"
-
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 )
 
 var errBroken = errors.New("broken")
 
-// program is a small one: show wants a name, list may be given a word, fail fails at its work.
-func program() *cobra.Command {
+// smallProgram is one: show wants a name, fail fails at its work.
+func smallProgram() *cobra.Command {
 	root := &cobra.Command{Use: "program", SilenceUsage: true, SilenceErrors: true}
 	work := func(*cobra.Command, []string) error { return nil }
 	show := &cobra.Command{
-		Use: "show NAME", Args: usage.Args("NAME"), RunE: work, Example: "  program show a\n  program show b | a program",
+		Use: "show NAME", Args: wantArgs("NAME"), RunE: work, Example: "  program show a\n  program show b | a program",
 	}
 	show.Flags().Int("count", 1, "how many")
 	fail := &cobra.Command{Use: "fail", RunE: func(cmd *cobra.Command, arguments []string) error {
 		if len(arguments) > 0 {
-			return usage.Errorf(cmd, "no way %q", arguments[0])
+			return usageErrorf(cmd, "no way %q", arguments[0])
 		}
 		return errBroken
 	}}
-	list := &cobra.Command{Use: "list [big|small]", Args: usage.Choice("big", "small"), RunE: work}
-	pair := &cobra.Command{Use: "pair A B", Args: usage.Args("A", "B"), RunE: work}
+	pair := &cobra.Command{Use: "pair A B", Args: wantArgs("A", "B"), RunE: work}
 	wait := &cobra.Command{Use: "wait", RunE: work}
-	usage.Timeout(wait.Flags(), new(time.Duration), time.Minute)
-	root.SetHelpCommand(usage.Help())
-	root.AddCommand(show, fail, list, pair, wait)
+	timeoutFlag(wait.Flags(), new(time.Duration), time.Minute)
+	root.SetHelpCommand(newHelp())
+	root.AddCommand(show, fail, pair, wait)
 	return root
 }
 
-func execute(root *cobra.Command, line string) error {
+func executeLine(root *cobra.Command, line string) error {
 	root.SetArgs(strings.Fields(line))
 	root.SetOut(&bytes.Buffer{})
 	root.SetErr(&bytes.Buffer{})
-	return usage.Execute(root)
+	return executeRoot(root)
 }
 
 func TestWrongUseTellsTheUsageOfItsCommand(t *testing.T) {
 	const show = "usage: program show NAME [flags]\nhelp:  program show --help"
-	const list = "usage: program list [big|small] [flags]\nhelp:  program list --help"
 	for line, want := range map[string][2]string{
 		"show":             {"missing argument: NAME", show},
 		"show a b":         {"unexpected argument: b", show},
 		"show --none":      {"unknown flag: --none", show},
 		"show a --count":   {"flag needs an argument: --count", show},
 		"show a --count=x": {`invalid argument "x" for "--count" flag: strconv.ParseInt: parsing "x": invalid syntax`, show},
-		"list huge":        {`argument "huge" is not one of big, small`, list},
-		"list big small":   {"unexpected argument: small", list},
 		"pair":             {"missing argument: A B", "usage: program pair A B [flags]\nhelp:  program pair --help"},
 		"pair a":           {"missing argument: B", "usage: program pair A B [flags]\nhelp:  program pair --help"},
 		"fail x":           {`no way "x"`, "usage: program fail [flags]\nhelp:  program fail --help"},
@@ -72,8 +66,8 @@ func TestWrongUseTellsTheUsageOfItsCommand(t *testing.T) {
 	} {
 		t.Run(line, func(t *testing.T) {
 			g := NewWithT(t)
-			var wrong *usage.Error
-			g.Expect(errors.As(execute(program(), line), &wrong)).To(BeTrue())
+			var wrong *usageError
+			g.Expect(errors.As(executeLine(smallProgram(), line), &wrong)).To(BeTrue())
 			g.Expect(wrong.Error()).To(Equal(want[0]))
 			g.Expect(wrong.Hint()).To(Equal(want[1]))
 		})
@@ -81,25 +75,25 @@ func TestWrongUseTellsTheUsageOfItsCommand(t *testing.T) {
 }
 
 func TestRightUseIsNoError(t *testing.T) {
-	for _, line := range []string{"", "show a", "show a --count 2", "list", "list small", "pair a b", "show --help",
+	for _, line := range []string{"", "show a", "show a --count 2", "pair a b", "show --help",
 		"help", "help show", "wait", "wait --timeout 1ms"} {
-		NewWithT(t).Expect(execute(program(), line)).To(Succeed(), line)
+		NewWithT(t).Expect(executeLine(smallProgram(), line)).To(Succeed(), line)
 	}
 }
 
 // Help about a command is what its own --help prints.
-func TestHelp(t *testing.T) {
+func TestHelpAboutACommand(t *testing.T) {
 	g := NewWithT(t)
 	for about, asked := range map[string]string{"": "--help", "show": "show --help", "help": "help --help"} {
 		var got, want bytes.Buffer
-		root := program()
+		root := smallProgram()
 		g.Expect(printed(root, &got, "help "+about)).To(Succeed())
-		g.Expect(printed(program(), &want, asked)).To(Succeed())
+		g.Expect(printed(smallProgram(), &want, asked)).To(Succeed())
 		g.Expect(got.String()).To(Equal(want.String()))
 		g.Expect(got.String()).To(ContainSubstring("Usage:"))
 	}
 	var completed bytes.Buffer
-	g.Expect(printed(program(), &completed, "__complete help  ")).To(Succeed())
+	g.Expect(printed(smallProgram(), &completed, "__complete help  ")).To(Succeed())
 	g.Expect(completed.String()).To(ContainSubstring("show\n"))
 }
 
@@ -107,14 +101,14 @@ func printed(root *cobra.Command, out *bytes.Buffer, line string) error {
 	root.SetArgs(strings.Split(strings.TrimSuffix(line, " "), " "))
 	root.SetOut(out)
 	root.SetErr(&bytes.Buffer{})
-	return usage.Execute(root)
+	return executeRoot(root)
 }
 
-func TestTimeout(t *testing.T) {
+func TestTimeoutFlag(t *testing.T) {
 	g := NewWithT(t)
 	var value time.Duration
 	cmd := &cobra.Command{Use: "wait"}
-	usage.Timeout(cmd.Flags(), &value, 90*time.Second)
+	timeoutFlag(cmd.Flags(), &value, 90*time.Second)
 	g.Expect(value).To(Equal(90 * time.Second))
 	g.Expect(cmd.Flags().FlagUsages()).To(
 		Equal("      --timeout duration   how long to wait for the outcome (default 1m30s)\n"))
@@ -125,29 +119,27 @@ func TestTimeout(t *testing.T) {
 // Work that fails is not wrong use.
 func TestOtherErrorsStayWhatTheyAre(t *testing.T) {
 	g := NewWithT(t)
-	err := execute(program(), "fail")
+	err := executeLine(smallProgram(), "fail")
 	g.Expect(err).To(MatchError(errBroken))
-	g.Expect(errors.As(err, new(*usage.Error))).To(BeFalse())
-	g.Expect(usage.Wrap(program(), nil)).To(Succeed())
+	g.Expect(errors.As(err, new(*usageError))).To(BeFalse())
+	g.Expect(wrongUse(smallProgram(), nil)).To(Succeed())
 }
 
 func TestNameIsUsedEverywhere(t *testing.T) {
 	g := NewWithT(t)
-	root := program()
-	root.Annotations = map[string]string{"kept": "yes"}
+	root := smallProgram()
 	show, _, err := root.Find([]string{"show"})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(execute(root, "show a")).To(Succeed())
+	g.Expect(executeLine(root, "show a")).To(Succeed())
 	g.Expect(show.Example).To(Equal("  program show a\n  program show b | a program"))
-	g.Expect(usage.Program(root.Commands()[0])).To(Equal("program"))
-	usage.SetName(root, "kubectl program")
-	g.Expect(usage.Program(root.Commands()[0])).To(Equal("kubectl program"))
-	var wrong *usage.Error
-	g.Expect(errors.As(execute(root, "show"), &wrong)).To(BeTrue())
+	g.Expect(programName(root.Commands()[0])).To(Equal("program"))
+	setName(root, "kubectl program")
+	g.Expect(programName(root.Commands()[0])).To(Equal("kubectl program"))
+	var wrong *usageError
+	g.Expect(errors.As(executeLine(root, "show"), &wrong)).To(BeTrue())
 	g.Expect(wrong.Hint()).To(Equal("usage: kubectl program show NAME [flags]\nhelp:  kubectl program show --help"))
 	for range 2 { // however often it is run
-		g.Expect(execute(root, "show a")).To(Succeed())
+		g.Expect(executeLine(root, "show a")).To(Succeed())
 		g.Expect(show.Example).To(Equal("  kubectl program show a\n  kubectl program show b | a program"))
 	}
-	g.Expect(root.Annotations).To(HaveKeyWithValue("kept", "yes"))
 }

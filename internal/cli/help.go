@@ -1,4 +1,4 @@
-package usage
+package cli
 
 import (
 	"fmt"
@@ -7,18 +7,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Help returns the command "help". Unlike cobra's own, it takes a command that there is not for wrong use.
-func Help() *cobra.Command {
+// newHelp returns the command "help". Unlike cobra's own, it takes a command that there is not for wrong use.
+func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Help about any command",
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			about, rest, err := cmd.Root().Find(arguments)
 			if err != nil {
-				return Wrap(cmd.Root(), err)
+				return wrongUse(cmd.Root(), err)
 			}
 			if len(rest) > 0 {
-				return Wrap(about, fmt.Errorf("unknown command %q for %q", strings.Join(rest, " "), about.CommandPath()))
+				return wrongUse(about, fmt.Errorf("unknown command %q for %q", strings.Join(rest, " "), about.CommandPath()))
 			}
 			about.InitDefaultHelpFlag() // as for a command that is run
 			about.InitDefaultVersionFlag()

@@ -1,4 +1,4 @@
-package importing_test
+package cli
 
 import (
 	"encoding/json"
@@ -423,12 +423,12 @@ func FuzzNoCredentialInClear(f *testing.F) {
 				slices.ContainsFunc(generate.made, func(made string) bool { return strings.Contains(text, made) })
 		}
 		for _, output := range []string{"yaml", "json"} {
-			out, notes, err := run(text, append(flags, "-", "-o", output, "--secrets", "placeholder")...)
+			out, notes, err := runImport(text, append(flags, "-", "-o", output, "--secrets", "placeholder")...)
 			g.Expect(err == nil || !has(err.Error())).To(BeTrue(), "%v\n%s", err, text)
 			g.Expect(has(out)).To(BeFalse(), "%s\n%s", out, text)
 			g.Expect(has(notes)).To(BeFalse(), "%s\n%s", notes, text)
 		}
-		out, notes, _ := run(text, append(flags, "-")...)
+		out, notes, _ := runImport(text, append(flags, "-")...)
 		g.Expect(has(notes)).To(BeFalse(), "%s\n%s", notes, text)
 		for manifest := range strings.SplitSeq(out, "\n---\n") {
 			g.Expect(has(withoutValues(t, manifest))).To(BeFalse(), "%s\n%s", manifest, text)
@@ -445,7 +445,7 @@ func TestGeneratedFilesAreTranslated(t *testing.T) {
 	for seed := range seeds {
 		generate := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), special: []rune("-._~")}
 		text, flags := generate.file()
-		if out, _, err := run(text, append(flags, "-")...); err == nil && strings.Contains(out, mark) {
+		if out, _, err := runImport(text, append(flags, "-")...); err == nil && strings.Contains(out, mark) {
 			kept++
 		}
 	}

@@ -1,4 +1,4 @@
-package importing_test
+package cli
 
 import (
 	"bytes"
@@ -8,13 +8,11 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-
-	"github.com/mooring-dev/mooring/internal/cli/importing"
 )
 
-// run runs the command and returns what it printed.
-func run(stdin string, arguments ...string) (out, notes string, err error) {
-	cmd := importing.New()
+// runImport runs the command and returns what it printed.
+func runImport(stdin string, arguments ...string) (out, notes string, err error) {
+	cmd := newImport()
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	var stdout, stderr bytes.Buffer
 	cmd.SetIn(strings.NewReader(stdin))
@@ -64,9 +62,9 @@ spec:
   provider: cursor
 `
 
-func TestManifestsAndNotes(t *testing.T) {
+func TestImportWritesManifestsAndNotes(t *testing.T) {
 	g := NewWithT(t)
-	out, notes, err := run(two, "-", "-n", "agents", "--level", "User", "--provider", "cursor")
+	out, notes, err := runImport(two, "-", "-n", "agents", "--level", "User", "--provider", "cursor")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(out).To(Equal(manifests))
 	g.Expect(notes).To(Equal(`a: header Authorization is a credential: it goes into key token of Secret a-mcp-credentials
@@ -76,10 +74,10 @@ b: left out: its type ws is no transport of Mooring; those are stdio, http and s
 		"to be filled in: 1 value\n"))
 }
 
-func TestPlaceholders(t *testing.T) {
+func TestImportWithPlaceholders(t *testing.T) {
 	g := NewWithT(t)
 	for _, format := range []string{"yaml", "json"} {
-		out, notes, err := run(two, "-", "--secrets", "placeholder", "-o", format, "--name", "a")
+		out, notes, err := runImport(two, "-", "--secrets", "placeholder", "-o", format, "--name", "a")
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(out + notes).NotTo(ContainSubstring("canary"))
 		g.Expect(out).To(ContainSubstring("token,TOKEN"))
@@ -90,7 +88,7 @@ func TestPlaceholders(t *testing.T) {
 // Who reads the sum alone learns of it, too.
 func TestProcessesAreCountedApart(t *testing.T) {
 	g := NewWithT(t)
-	_, notes, err := run(`{"mcpServers": {"a": {"command": "npx"}, "b": {"url": "https://b.example"}}}`, "-")
+	_, notes, err := runImport(`{"mcpServers": {"a": {"command": "npx"}, "b": {"url": "https://b.example"}}}`, "-")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(notes).To(ContainSubstring("\na: this version of Mooring runs no processes (spec.stdio): "))
 	g.Expect(notes).To(HaveSuffix("\n2 of 2 servers translated, 1 of them not supported yet\n"))
@@ -103,25 +101,25 @@ func TestTheFilesPlaceTellsLevelAndProvider(t *testing.T) {
 	g.Expect(os.WriteFile(file, []byte(`{"mcpServers": {"c": {"url": "https://c.example"}}}`), 0o600)).To(Succeed())
 
 	t.Setenv("HOME", filepath.Join(folder, "elsewhere"))
-	out, notes, err := run("", file)
+	out, notes, err := runImport("", file)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(out).To(HaveSuffix("  level: Project\n  provider: claude-code\n"))
 	g.Expect(notes).To(Equal("1 of 1 server translated\n"))
 
 	t.Setenv("HOME", folder)
-	out, _, err = run("", file)
+	out, _, err = runImport("", file)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(out).To(HaveSuffix("  level: User\n  provider: claude-code\n"))
 
 	t.Chdir(folder)
-	out, _, err = run("", ".mcp.json")
+	out, _, err = runImport("", ".mcp.json")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(out).To(HaveSuffix("  level: User\n  provider: claude-code\n"))
 }
 
 func TestTwoPlacesOfOneFileAreToldApart(t *testing.T) {
 	g := NewWithT(t)
-	_, notes, err := run(`{"mcpServers": {"c": {"url": "https://c.example"}, "c": {"url": "https://d.example"}},
+	_, notes, err := runImport(`{"mcpServers": {"c": {"url": "https://c.example"}, "c": {"url": "https://d.example"}},
 		"projects": {"/p": {"mcpServers": {"d": {"url": "https://d.example", "cwd": "x"}}}}}`, "-")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(notes).To(Equal("server c stands twice; the last one counts\n" +
@@ -129,7 +127,7 @@ func TestTwoPlacesOfOneFileAreToldApart(t *testing.T) {
 		"2 of 2 servers translated\n"))
 }
 
-func TestFailures(t *testing.T) {
+func TestImportFailures(t *testing.T) {
 	folder := t.TempDir()
 	large := filepath.Join(folder, "large.json")
 	if err := os.WriteFile(large, bytes.Repeat([]byte(" "), 4<<20+1), 0o600); err != nil {
@@ -162,7 +160,7 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			out, notes, err := run(test.stdin, test.arguments...)
+			out, notes, err := runImport(test.stdin, test.arguments...)
 			g.Expect(err).To(MatchError(test.want))
 			g.Expect(out).To(BeEmpty())
 			g.Expect(notes).To(Equal(test.notes))

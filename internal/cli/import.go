@@ -1,4 +1,4 @@
-package importing
+package cli
 
 import (
 	"cmp"
@@ -14,21 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/cli/usage"
 	"github.com/mooring-dev/mooring/internal/importer"
 )
 
-// mostBytes is the largest file that is read.
-const mostBytes = 4 << 20
+// mostInputBytes is the largest file that is read.
+const mostInputBytes = 4 << 20
 
-type flags struct {
+type importFlags struct {
 	namespace, secrets, output, level, provider string
 	names                                       []string
 }
 
-// New returns the command.
-func New() *cobra.Command {
-	f := &flags{}
+// newImport is the command that translates a client's file.
+func newImport() *cobra.Command {
+	f := &importFlags{}
 	cmd := &cobra.Command{
 		Use:   "import FILE|-",
 		Short: "Translate a client's MCP configuration into manifests",
@@ -39,7 +38,7 @@ func New() *cobra.Command {
 		Example: "  mooring import .mcp.json -n agents | kubectl apply -f -\n" +
 			"  mooring import .vscode/mcp.json --secrets placeholder > servers.yaml\n" +
 			"  mooring import server.json --name weather -o json",
-		Args: usage.Args("FILE|-"),
+		Args: wantArgs("FILE|-"),
 		RunE: func(cmd *cobra.Command, arguments []string) error { return f.run(cmd, arguments[0]) },
 	}
 	set := cmd.Flags()
@@ -53,11 +52,11 @@ func New() *cobra.Command {
 	return cmd
 }
 
-func (f *flags) run(cmd *cobra.Command, file string) error {
+func (f *importFlags) run(cmd *cobra.Command, file string) error {
 	if err := f.check(); err != nil {
-		return usage.Wrap(cmd, err)
+		return wrongUse(cmd, err)
 	}
-	name, text, err := read(cmd.InOrStdin(), file)
+	name, text, err := readInput(cmd.InOrStdin(), file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -89,7 +88,7 @@ func (f *flags) run(cmd *cobra.Command, file string) error {
 // providerForm is what the API takes as spec.provider.
 var providerForm = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9 ._/@-]{0,63})?$`)
 
-func (f *flags) check() error {
+func (f *importFlags) check() error {
 	switch {
 	case f.secrets != "literal" && f.secrets != "placeholder":
 		return fmt.Errorf("--secrets %q: not one of literal, placeholder", f.secrets)
@@ -107,8 +106,8 @@ func (f *flags) check() error {
 	}
 }
 
-// read returns what to call the file, and its text.
-func read(stdin io.Reader, file string) (name string, text []byte, err error) {
+// readInput returns what to call the file, and its text.
+func readInput(stdin io.Reader, file string) (name string, text []byte, err error) {
 	in := stdin
 	if name = "standard input"; file != "-" {
 		name = file
@@ -119,9 +118,9 @@ func read(stdin io.Reader, file string) (name string, text []byte, err error) {
 		defer opened.Close()
 		in = opened
 	}
-	text, err = io.ReadAll(io.LimitReader(in, mostBytes+1))
-	if err == nil && len(text) > mostBytes {
-		err = fmt.Errorf("more than %d MiB", mostBytes>>20)
+	text, err = io.ReadAll(io.LimitReader(in, mostInputBytes+1))
+	if err == nil && len(text) > mostInputBytes {
+		err = fmt.Errorf("more than %d MiB", mostInputBytes>>20)
 	}
 	return name, text, withoutPath(err)
 }
@@ -135,7 +134,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-func (f *flags) origin(file string) importer.Origin {
+func (f *importFlags) origin(file string) importer.Origin {
 	origin := importer.Origin{Provider: f.provider, Level: v1alpha1.Level(f.level)}
 	if file == "-" {
 		return origin
