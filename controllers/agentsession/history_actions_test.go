@@ -17,8 +17,8 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // action is something that may happen. do says what did, "" where it cannot happen now. It may cost so many writes of

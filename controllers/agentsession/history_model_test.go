@@ -18,7 +18,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // model is what is declared. It says what that comes to, by nothing but the declarations, in the plainest words.

@@ -27,9 +27,9 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
 	"github.com/mooring-dev/mooring/internal/configmap"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/pace"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // Whatever people, servers, the API server and the manager do, in whichever order: nothing is offered that a

@@ -16,8 +16,8 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // foreign is a server of another namespace that may be used from all.

@@ -29,12 +29,12 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
-	"github.com/mooring-dev/mooring/internal/conditions/kstatustest"
 	"github.com/mooring-dev/mooring/internal/events"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/kstatustest"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // inBubble runs a test in fake time.

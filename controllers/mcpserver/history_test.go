@@ -25,10 +25,10 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog"
-	"github.com/mooring-dev/mooring/internal/conditions/kstatustest"
 	"github.com/mooring-dev/mooring/internal/configmap"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/kstatustest"
 	"github.com/mooring-dev/mooring/test/pace"
 )
 

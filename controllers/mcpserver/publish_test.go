@@ -26,8 +26,8 @@ import (
 	"github.com/mooring-dev/mooring/internal/connect"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // conflict is what the API server answers to a write of an old version.

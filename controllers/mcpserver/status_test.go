@@ -9,11 +9,11 @@ import (
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
-	"github.com/mooring-dev/mooring/internal/conditions/kstatustest"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/kstatustest"
 )
 
 // began is when the faults of these tests began.

@@ -30,8 +30,8 @@ import (
 	"github.com/mooring-dev/mooring/internal/refs"
 	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
 	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 const (

@@ -35,7 +35,7 @@ func TestJudge(t *testing.T) {
 				"floors import downward only"},
 		},
 		"import within the tree": {
-			pkg: pkg{ImportPath: module + "internal/session/sessiontest", GoFiles: documented,
+			pkg: pkg{ImportPath: module + "internal/session/breaker", GoFiles: documented,
 				Imports: []string{module + "internal/session"}},
 		},
 		"session reaches Kubernetes through another": {

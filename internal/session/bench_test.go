@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // BenchmarkCall is what supervision costs a call that is answered at once.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // tool is a call of a tool.

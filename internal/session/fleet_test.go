@@ -16,7 +16,7 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // key names the i-th server of a fleet.

@@ -13,7 +13,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 func TestMain(m *testing.M) {

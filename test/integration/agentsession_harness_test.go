@@ -13,7 +13,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/catalog/sessioncatalog"
-	"github.com/mooring-dev/mooring/internal/conditions/kstatustest"
+	"github.com/mooring-dev/mooring/test/kstatustest"
 )
 
 // agent reads an agent session as it stands; whatever is read keeps the laws of kstatus.

@@ -21,8 +21,8 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/cli"
-	"github.com/mooring-dev/mooring/internal/conditions/kstatustest"
 	"github.com/mooring-dev/mooring/test/builder"
+	"github.com/mooring-dev/mooring/test/kstatustest"
 	"github.com/mooring-dev/mooring/test/mcpfake"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/session"
-	"github.com/mooring-dev/mooring/internal/session/sessiontest"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // noSessions holds none.

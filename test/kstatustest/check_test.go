@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	"github.com/mooring-dev/mooring/internal/conditions"
-	"github.com/mooring-dev/mooring/internal/conditions/kstatustest"
+	"github.com/mooring-dev/mooring/test/kstatustest"
 )
 
 // object is a kind with our status, as small as can be.
