@@ -129,7 +129,7 @@ func NewDialer(cfg Config) (*Dialer, error) {
 	return &Dialer{
 		cfg: cfg, client: clientInfo(cfg.UserAgent),
 		http: mcphttp.Config{
-			Endpoint: target, Credentials: credentials, UserAgent: cfg.UserAgent,
+			Endpoint: target, Credentials: credentials, UserAgent: cfg.UserAgent, Idle: &cfg.Era.idle,
 			TLS: trust, Route: egress.NewRoute(cfg.Egress, via),
 		},
 	}, nil

@@ -3,6 +3,8 @@ package upstream
 import (
 	"sync"
 	"time"
+
+	"github.com/mooring-dev/mooring/internal/upstream/mcphttp"
 )
 
 // Era is the way of a server to speak MCP.
@@ -21,9 +23,11 @@ const (
 // hangKept is how long an era is kept that was found because server/discover was not answered in time.
 const hangKept = time.Hour
 
-// EraMemory is what a process knows about the era of one server. Its zero value knows nothing. It is safe for
-// concurrent use.
+// EraMemory is what a process knows about the era of one server, and about how long it keeps idle connections. Its zero
+// value knows nothing. It is safe for concurrent use.
 type EraMemory struct {
+	idle mcphttp.Idle
+
 	mu    sync.Mutex
 	era   Era
 	until time.Time // zero: confirmed

@@ -24,8 +24,9 @@ const (
 	maxHandshake = 1 << 20
 
 	maxHeader    = 1 << 20
-	idleTimeout  = 4 * time.Second
-	idlePerHost  = 8
+	idlePerHost  = 64
+	pingInterval = 30 * time.Second // of silence on an HTTP/2 connection
+	pingTimeout  = 15 * time.Second
 	tlsTimeout   = 30 * time.Second // standing streams have no deadline of their own
 	maxRedirects = 3
 )
@@ -39,6 +40,8 @@ type Config struct {
 	Route       egress.Route
 	// Dial, when not nil, stands in for the network and its rules, in tests.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Idle is what is known of how long the server keeps idle connections; nil: nothing.
+	Idle *Idle
 	// Alive, when not nil, is called when bytes of a body arrive with a success status. It does not block.
 	Alive func()
 }
@@ -52,11 +55,16 @@ type Client struct {
 
 // New returns a Client; the caller closes it.
 func New(cfg Config) *Client {
-	c := &Client{cfg: cfg, sockets: newSockets()}
+	if cfg.Idle == nil {
+		cfg.Idle = &Idle{}
+	}
+	c := &Client{cfg: cfg, sockets: newSockets(cfg.Idle)}
 	t := cfg.Route.Transport(cfg.TLS)
+	t.ForceAttemptHTTP2 = true // where TLS is of our own making, net/http does not offer it by itself
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingInterval, PingTimeout: pingTimeout}
 	t.DialContext = c.dial
 	t.TLSHandshakeTimeout = tlsTimeout
-	t.MaxIdleConnsPerHost, t.IdleConnTimeout = idlePerHost, idleTimeout
+	t.MaxIdleConnsPerHost, t.IdleConnTimeout = idlePerHost, maxIdle
 	t.MaxResponseHeaderBytes = maxHeader
 	c.transport = t
 	return c
@@ -163,7 +171,7 @@ func (c *Client) send(
 	ctx context.Context, r *Request, target *url.URL, token secret.Value,
 ) (*http.Response, bool, error) {
 	var sent atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
+	traced := httptrace.WithClientTrace(ctx, c.cfg.Idle.trace(&sent))
 	var body io.Reader
 	if r.Body != nil {
 		body = bytes.NewReader(r.Body)
@@ -184,6 +192,9 @@ func (c *Client) send(
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	resp, err := c.transport.RoundTrip(req)
+	if err == nil {
+		c.cfg.Idle.told(resp.Header, time.Now())
+	}
 	return resp, sent.Load(), err
 }
 

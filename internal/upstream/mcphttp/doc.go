@@ -17,8 +17,9 @@
 //   - Close leaves no goroutine and no socket.
 //
 // Trade-offs: one http.Transport per Client, so that closing one connection closes what it opened and nothing else
-// (about 15 KB each). HTTP/1.1 only: one broken HTTP/2 connection would be the fault of every exchange on it. Idle
-// connections are kept for 4 s, less than the 5 s after which common servers close theirs: a request that meets the
-// server's FIN has an unknown outcome, and unknown outcomes are not repeated. Compression is not asked for, because
+// (about 15 KB each). HTTP/2 where the server offers it: a broken connection is then the fault of every exchange on it,
+// which pings every 30 s find out. A request that meets the server's FIN on an idle connection has an unknown outcome,
+// and unknown outcomes are not repeated: so an HTTP/1 connection is used again only for as long as the server says or
+// shows that it keeps one (Idle), 90 s at most. Compression is not asked for, because
 // what compresses an event stream also buffers it.
 package mcphttp

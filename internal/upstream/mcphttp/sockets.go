@@ -4,10 +4,13 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // sockets knows every connection that a Client opened, so that Close closes them all, those being dialled included.
 type sockets struct {
+	idle   *Idle
 	life   context.Context
 	cancel context.CancelFunc
 
@@ -15,9 +18,9 @@ type sockets struct {
 	open map[*socket]struct{}
 }
 
-func newSockets() *sockets {
+func newSockets(idle *Idle) *sockets {
 	life, cancel := context.WithCancel(context.Background())
-	return &sockets{life: life, cancel: cancel, open: map[*socket]struct{}{}}
+	return &sockets{idle: idle, life: life, cancel: cancel, open: map[*socket]struct{}{}}
 }
 
 func (s *sockets) close() {
@@ -36,6 +39,7 @@ func (s *sockets) close() {
 // adopt takes a connection in; one that arrives after close is closed.
 func (s *sockets) adopt(conn net.Conn) net.Conn {
 	tracked := &socket{Conn: conn, of: s}
+	tracked.active.Store(time.Now().UnixNano())
 	s.mu.Lock()
 	s.open[tracked] = struct{}{}
 	s.mu.Unlock()
@@ -47,11 +51,35 @@ func (s *sockets) adopt(conn net.Conn) net.Conn {
 
 type socket struct {
 	net.Conn
-	of *sockets
+	of     *sockets
+	active atomic.Int64 // when bytes last went either way, in nanoseconds of Unix time
+	closed atomic.Bool
+}
+
+// Read implements net.Conn.
+func (c *socket) Read(into []byte) (int, error) {
+	n, err := c.Conn.Read(into)
+	switch now := time.Now(); {
+	case n > 0:
+		c.active.Store(now.UnixNano())
+	case err != nil && !c.closed.Load():
+		c.of.idle.sawClosed(now.Sub(time.Unix(0, c.active.Load())), now)
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *socket) Write(bytes []byte) (int, error) {
+	n, err := c.Conn.Write(bytes)
+	if n > 0 {
+		c.active.Store(time.Now().UnixNano())
+	}
+	return n, err
 }
 
 // Close implements net.Conn.
 func (c *socket) Close() error {
+	c.closed.Store(true)
 	c.of.mu.Lock()
 	delete(c.of.open, c)
 	c.of.mu.Unlock()
