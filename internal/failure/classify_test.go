@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -87,8 +88,9 @@ func TestInferredFromTheStandardLibrary(t *testing.T) {
 		"deadline":         {fmt.Errorf("x: %w", context.DeadlineExceeded), Timeout, ConnectTimeout, true, ""},
 		"deadline in dial": {dial(context.DeadlineExceeded), Timeout, ConnectTimeout, false, ""},
 		"no such host": {
-			dial(&net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}), Transport, DNSError, false, "",
+			dial(&net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}), Transport, DNSError, false, "no such host",
 		},
+		"name server": {&net.DNSError{IsTimeout: true}, Transport, DNSError, false, "the name server did not answer well"},
 		"refused":     {dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), Transport, ConnectFailed, false, ""},
 		"no route":    {dial(syscall.EHOSTUNREACH), Transport, ConnectFailed, false, "no route to its address"},
 		"kernel time": {dial(syscall.ETIMEDOUT), Transport, ConnectFailed, false, "no answer from its address"},
@@ -105,21 +107,35 @@ func TestInferredFromTheStandardLibrary(t *testing.T) {
 		"child exit":   {&exec.ExitError{}, Transport, ProcessExited, true, ""},
 		"untrusted": {
 			&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}},
-			Protocol, TLSVerificationFailed, false, "its issuer is not trusted",
+			Protocol, TLSVerificationFailed, false, `issuer "" is not trusted`,
 		},
 		"other name": {
 			&url.Error{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "h"}},
-			Protocol, TLSVerificationFailed, false, "it was issued for another host name",
+			Protocol, TLSVerificationFailed, false, `its certificate is for another host name; issuer ""`,
 		},
 		"expired": {
 			x509.CertificateInvalidError{Reason: x509.Expired},
-			Protocol, TLSVerificationFailed, false, "it has expired or is not yet valid",
+			Protocol, TLSVerificationFailed, false, `its certificate has expired or is not yet valid; issuer ""`,
 		},
 		"not TLS": {
 			&net.OpError{Op: "remote error", Err: tls.RecordHeaderError{Msg: "x"}},
-			Protocol, TLSVerificationFailed, false, "the server does not speak TLS there",
+			Protocol, NotMCP, false, "plain HTTP is spoken there, not HTTPS",
 		},
-		"bad roots":      {x509.SystemRootsError{}, Protocol, TLSVerificationFailed, false, ""},
+		"scheme":   {http.ErrSchemeMismatch, Protocol, NotMCP, false, "plain HTTP is spoken there, not HTTPS"},
+		"not HTTP": {errors.New(`malformed HTTP response "x"`), Protocol, NotMCP, true, "no HTTP is spoken there"},
+		"client certificate": {
+			&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")},
+			Protocol, TLSVerificationFailed, true, "the server did not accept the client certificate",
+		},
+		"handshake": {
+			&net.OpError{Op: "remote error", Err: errors.New("tls: handshake failure")},
+			Transport, ConnectFailed, true, "the server refused the TLS handshake",
+		},
+		"proxy": {
+			&net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED},
+			Transport, ConnectFailed, false, "the proxy could not be reached",
+		},
+		"bad roots":      {x509.SystemRootsError{}, Protocol, TLSVerificationFailed, false, `issuer "" is not trusted`},
 		"other errno":    {syscall.EACCES, Unknown, UnknownFailure, true, ""},
 		"cancelled":      {context.Canceled, Unknown, UnknownFailure, true, ""},
 		"anything else":  {errors.New("odd"), Unknown, UnknownFailure, true, ""},

@@ -4,7 +4,7 @@
 //
 // # Invariants
 //
-// The package imports the standard library alone. Nothing in a Failure is secret, and no text of an error of
+// The package imports the standard library and package text. Nothing in a Failure is secret, and no text of an error of
 // another package is ever copied into one: an SDK error or a *url.Error may hold a query, a body or a session id.
 // Messages hold no clock, attempt number or counter, so that the same fault always gives the same text and a
 // status condition that repeats it is not written twice.

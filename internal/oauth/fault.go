@@ -86,8 +86,6 @@ func failedExchange(err error) *failure.Error {
 		return fault(failure.Transport, "the proxy does not let the token server be reached")
 	case errors.As(err, &op) && op.Op == "proxyconnect":
 		return fault(failure.Transport, "the proxy could not be reached")
-	case errors.Is(err, http.ErrSchemeMismatch):
-		return fault(failure.Protocol, "the token server speaks plain HTTP, not HTTPS")
 	case f.Class == failure.Unknown:
 		f.Class = failure.Transport
 	}
@@ -97,6 +95,7 @@ func failedExchange(err error) *failure.Error {
 		failure.DNSError:              "the host name of the token server could not be resolved",
 		failure.ConnectFailed:         "connection to the token server failed",
 		failure.ConnectionLost:        "the connection to the token server was lost",
+		failure.NotMCP:                "the token server could not be asked",
 		failure.TLSVerificationFailed: "the TLS identity of the token server could not be verified",
 		failure.AddressNotAllowed:     "the address of the token server is not allowed here",
 	}[f.Reason]

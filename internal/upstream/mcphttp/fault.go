@@ -2,18 +2,14 @@ package mcphttp
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
-	"github.com/mooring-dev/mooring/internal/text"
 )
 
 // maxErrorBody (bytes) and errorBodyTimeout bound what is read of the body of an error answer: the status is known, and
@@ -49,85 +45,12 @@ func (c *Client) fault(ctx context.Context, r *Request, sent bool, err error) er
 	if c.sockets.life.Err() != nil {
 		return lost(r.Phase, sent, "the connection was closed", err)
 	}
-	f := nameFault(r.Phase, err)
-	f.Sent = sent
-	return &failure.Error{Failure: f, Cause: err}
-}
-
-// nameFault adds to package failure's knowledge what only net/http and crypto/tls can say.
-func nameFault(phase failure.Phase, err error) failure.Failure {
-	f := failure.ClassifyAt(phase, err)
-	var known *failure.Error
-	if errors.As(err, &known) {
-		return f
-	}
-	var (
-		verification *tls.CertificateVerificationError
-		unresolved   *net.DNSError
-	)
-	switch {
-	case errors.As(err, &unresolved):
-		f.Class, f.Reason, f.Detail = failure.Transport, failure.DNSError, unresolvedDetail(unresolved)
-	case errors.As(err, &verification):
-		f.Class, f.Reason, f.Detail = failure.Protocol, failure.TLSVerificationFailed, distrust(verification)
-	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, new(tls.RecordHeaderError)):
-		f.Class, f.Reason, f.Detail = failure.Protocol, failure.NotMCP, "plain HTTP is spoken there, not HTTPS"
-	case tlsAlert(err) != "":
-		f = alertFault(f, tlsAlert(err))
-	case strings.Contains(err.Error(), "malformed HTTP"):
-		f.Class, f.Reason, f.Detail = failure.Protocol, failure.NotMCP, "no HTTP is spoken there"
-	case f.Class == failure.Unknown:
+	f := failure.ClassifyAt(r.Phase, err)
+	if f.Class == failure.Unknown && known == nil { // whatever it was, no answer came
 		f.Class, f.Reason = failure.Transport, failure.ConnectionLost
 	}
-	if op := new(net.OpError); errors.As(err, &op) && op.Op == "proxyconnect" {
-		f.Reason, f.Detail = failure.ConnectFailed, "the proxy could not be reached"
-	}
-	return f
-}
-
-func unresolvedDetail(err *net.DNSError) string {
-	if err.IsNotFound {
-		return "no such host"
-	}
-	return "the name server did not answer well"
-}
-
-// distrust says in our own words why a certificate was not believed.
-func distrust(err *tls.CertificateVerificationError) string {
-	issuer := ""
-	if n := len(err.UnverifiedCertificates); n > 0 {
-		issuer = text.ASCII(err.UnverifiedCertificates[n-1].Issuer.CommonName, 100)
-	}
-	var (
-		invalid  x509.CertificateInvalidError
-		hostname x509.HostnameError
-	)
-	switch {
-	case errors.As(err, &hostname):
-		return "its certificate is for another host name; issuer " + strconv.Quote(issuer)
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "its certificate has expired or is not yet valid; issuer " + strconv.Quote(issuer)
-	}
-	return "issuer " + strconv.Quote(issuer) + " is not trusted"
-}
-
-// tlsAlert is the alert that the server ended a handshake with: crypto/tls exports no type for it.
-func tlsAlert(err error) string {
-	op := new(net.OpError)
-	if errors.As(err, &op) && op.Op == "remote error" && op.Err != nil {
-		return op.Err.Error()
-	}
-	return ""
-}
-
-func alertFault(f failure.Failure, alert string) failure.Failure {
-	if strings.Contains(alert, "certificate") {
-		f.Class, f.Reason = failure.Protocol, failure.TLSVerificationFailed
-		f.Detail = "the server did not accept the client certificate"
-		return f
-	}
-	f.Class, f.Reason, f.Detail = failure.Transport, failure.ConnectFailed, "the server refused the TLS handshake"
-	return f
+	f.Sent = sent
+	return &failure.Error{Failure: f, Cause: err}
 }
 
 // Ended names the end of an exchange by its context. A deadline is our own: class timeout. A cause that is itself a

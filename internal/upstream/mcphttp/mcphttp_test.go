@@ -2,7 +2,6 @@ package mcphttp
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -86,31 +85,6 @@ func TestCloseEndsDials(t *testing.T) {
 	_ = c.sockets.adopt(ours) // one that arrives late
 	if _, err := ours.Write([]byte("x")); err == nil {
 		t.Error("a late connection was kept")
-	}
-}
-
-func TestFaultsOfTLSAndPeers(t *testing.T) {
-	remote := func(text string) error { return &net.OpError{Op: "remote error", Err: errors.New(text)} }
-	for name, c := range map[string]struct {
-		err    error
-		class  failure.Class
-		reason failure.Reason
-		detail string
-	}{
-		"client certificate": {remote("tls: certificate required"),
-			failure.Protocol, failure.TLSVerificationFailed, "client certificate"},
-		"handshake": {remote("tls: handshake failure"), failure.Transport, failure.ConnectFailed, "TLS handshake"},
-		"not resolved": {&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}},
-			failure.Transport, failure.DNSError, "no such host"},
-		"name server": {&net.DNSError{IsTimeout: true}, failure.Transport, failure.DNSError, "name server"},
-		"scheme":      {http.ErrSchemeMismatch, failure.Protocol, failure.NotMCP, "plain HTTP"},
-		"no TLS":      {tls.RecordHeaderError{Msg: "x"}, failure.Protocol, failure.NotMCP, "plain HTTP"},
-		"anything":    {errors.New("http: something"), failure.Transport, failure.ConnectionLost, ""},
-	} {
-		f := nameFault(failure.Call, c.err)
-		if f.Class != c.class || f.Reason != c.reason || !strings.Contains(f.Detail, c.detail) || f.Phase != failure.Call {
-			t.Errorf("%s: %+v", name, f)
-		}
 	}
 }
 
