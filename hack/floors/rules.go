@@ -46,7 +46,9 @@ var rules = []rule{
 	{
 		floor: 1, trees: []string{"internal/egress"},
 		mayUse: "the same, and `golang.org/x/net` for the environment's proxies",
-		pure: true, with: []string{module + "internal/failure", module + "internal/text", "golang.org/x/net/", "golang.org/x/text/"},
+		pure:   true, with: []string{
+			module + "internal/failure", module + "internal/text", "golang.org/x/net/", "golang.org/x/text/",
+		},
 	},
 	{
 		floor: 1, mayUse: "Kubernetes' client libraries", never: sdk,

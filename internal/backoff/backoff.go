@@ -86,3 +86,11 @@ func doubled(base time.Duration, n int, limit time.Duration) time.Duration {
 func scale(d time.Duration, by float64) time.Duration {
 	return time.Duration(float64(d) * by)
 }
+
+// Later is the later of two moments, for work that waits for both.
+func Later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"golang.org/x/net/http/httpproxy"
@@ -87,9 +86,9 @@ func tunnelled(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Respon
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
-	status := strings.TrimSpace(strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
 	return &failure.Error{Failure: failure.Failure{
-		Class: failure.Transport, Reason: failure.ConnectFailed, Detail: "the proxy answered " + status,
+		Class: failure.Transport, Reason: failure.ConnectFailed,
+		Detail: "the proxy answered " + failure.StatusLine(resp.StatusCode),
 	}, Cause: ErrProxyRefused}
 }
 

@@ -15,7 +15,7 @@ func (e *Error) Error() string {
 		b.WriteString(" during " + string(e.Phase))
 	}
 	if e.HTTPStatus != 0 {
-		b.WriteString(": " + statusLine(e.HTTPStatus))
+		b.WriteString(": " + StatusLine(e.HTTPStatus))
 	}
 	if e.Detail != "" {
 		b.WriteString(" (" + e.Detail + ")")
@@ -49,10 +49,7 @@ func (f Failure) SameKind(other Failure) bool {
 		f.HTTPStatus == other.HTTPStatus && f.Phase == other.Phase
 }
 
-// statusLine is "502 Bad Gateway", or the bare number where the code has no name.
-func statusLine(code int) string {
-	if text := http.StatusText(code); text != "" {
-		return strconv.Itoa(code) + " " + text
-	}
-	return strconv.Itoa(code)
+// StatusLine is "502 Bad Gateway", or the bare number where the code has no name.
+func StatusLine(code int) string {
+	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
 }

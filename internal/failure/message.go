@@ -163,7 +163,7 @@ func Message(f Failure, target string) string {
 	if f.Detail != "" {
 		what += " (" + strings.ReplaceAll(f.Detail, "; ", ", ") + ")"
 	}
-	return strings.NewReplacer("{target}", target, "{status}", statusLine(f.HTTPStatus)).Replace(what) + "; " + next
+	return strings.NewReplacer("{target}", target, "{status}", StatusLine(f.HTTPStatus)).Replace(what) + "; " + next
 }
 
 // happened chooses the words for what happened. That an answer which makes no sense came with 200 OK explains nothing,

@@ -267,11 +267,4 @@ func (p *process) fits() error {
 	return nil
 }
 
-// words makes a set of words that are separated by blanks.
-func words(list string) map[string]bool {
-	out := map[string]bool{}
-	for word := range strings.FieldsSeq(list) {
-		out[word] = true
-	}
-	return out
-}
+var words = credential.Set

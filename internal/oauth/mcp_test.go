@@ -15,6 +15,7 @@ import (
 	"github.com/mooring-dev/mooring/test/mcpfake"
 	"github.com/mooring-dev/mooring/test/oauthserver"
 	"github.com/mooring-dev/mooring/test/pace"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // deaf is an observer that does not listen.
@@ -33,6 +34,7 @@ func mcp(t *testing.T, authority *oauthserver.Server) (session.Conn, *mcpfake.Se
 	cfg := config(t, authority)
 	dialer, err := upstream.NewDialer(upstream.Config{
 		URL: secret.New(front.URL + "/mcp"), Egress: cfg.Egress, TokenSource: source(t, cfg),
+		Timeouts: sessiontest.Timeouts(session.Timeouts{}),
 	})
 	if err != nil {
 		t.Fatal(err)

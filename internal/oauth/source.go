@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/secret"
 )
@@ -189,7 +190,7 @@ func (s *Source) land(f *flight) {
 	if f.err != nil {
 		s.fault, s.held = f.err, now.Add(max(shortestHold, f.err.RetryAfter))
 		if s.have.good(now) {
-			s.schedule(now, later(s.held, now.Add(max(shortestRetry, s.have.expire.Sub(now)/3))))
+			s.schedule(now, backoff.Later(s.held, now.Add(max(shortestRetry, s.have.expire.Sub(now)/3))))
 		}
 		return
 	}
@@ -203,13 +204,6 @@ func (s *Source) land(f *flight) {
 // part is 70 to 80 % of a token's life, so that tokens that were minted together are not replaced together.
 func part(life time.Duration) time.Duration {
 	return time.Duration(float64(life) * (0.8 - 0.1*rand.Float64())) //nolint:gosec // spread, no secret
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // schedule plans to replace the token that we have, in place of what was planned before.

@@ -212,7 +212,7 @@ func (a *callAttempt) send() decision {
 	}
 	if lost := a.on.conn.ended(); lost != nil {
 		a.on.give(a.leave)
-		return a.notSent(failureOf(lost))
+		return a.notSent(failure.Classify(lost))
 	}
 	answer, err := a.request()
 	if err == nil {

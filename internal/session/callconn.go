@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session/breaker"
 )
 
@@ -145,7 +146,7 @@ func (c *callConn) dial() {
 		c.dialled = true
 		c.aborted = c.err != nil && c.closing != nil
 		if c.err != nil && !c.aborted {
-			c.srv.callFailed(g, c, c.permit, failureOf(c.err))
+			c.srv.callFailed(g, c, c.permit, failure.Classify(c.err))
 		}
 	})
 }

@@ -45,19 +45,19 @@ type Config struct {
 	Timeouts Timeouts
 	Recovery Recovery
 	Calls    Calls
-	// HealthInterval is the time between two health probes of a silent server. Default 60 s.
+	// HealthInterval is the time between two health probes of a silent server.
 	HealthInterval time.Duration
-	// RefreshInterval is the longest time between two lists. Default 10 min.
+	// RefreshInterval is the longest time between two lists.
 	RefreshInterval time.Duration
 }
 
-// Timeouts bound the parts of a session's work. Defaults: 30 s, 60 s, 60 s, 15 min. Call is the longest silence in a
-// call, which progress ends; CallMax is the longest call.
+// Timeouts bound the parts of a session's work. Call is the longest silence in a call, which progress ends; CallMax is
+// the longest call.
 type Timeouts struct {
 	Connect, List, Call, CallMax time.Duration
 }
 
-// Recovery says how often and how long a failing server is tried. Defaults: 3, 30 s, 3, 5 min.
+// Recovery says how often and how long a failing server is tried.
 type Recovery struct {
 	Attempts int
 	Cooldown time.Duration
@@ -68,9 +68,9 @@ type Recovery struct {
 
 // Calls bounds and permits calls of one server in this process.
 type Calls struct {
-	// MaxConcurrent is the most calls in flight, over all sessions. Default 4.
+	// MaxConcurrent is the most calls in flight, over all sessions.
 	MaxConcurrent int
-	// IdleTimeout is how long a call session without calls is kept. Default 10 min.
+	// IdleTimeout is how long a call session without calls is kept.
 	IdleTimeout time.Duration
 	// Replay tells whether a call to this raw tool name may be sent again when its outcome is unknown.
 	Replay func(tool string) bool
@@ -84,30 +84,6 @@ type Restored struct {
 	Retirement       Retirement
 	// Failure is what led there, and since when.
 	Failure Fault
-}
-
-// withDefaults fills in what was left zero.
-func (c Config) withDefaults() Config {
-	def(&c.Timeouts.Connect, 30*time.Second)
-	def(&c.Timeouts.List, time.Minute)
-	def(&c.Timeouts.Call, time.Minute)
-	def(&c.Timeouts.CallMax, 15*time.Minute)
-	def(&c.Recovery.Attempts, 3)
-	def(&c.Recovery.Cooldown, 30*time.Second)
-	def(&c.Recovery.Strikes, 3)
-	def(&c.Recovery.ProbeInterval, 5*time.Minute)
-	def(&c.Calls.MaxConcurrent, 4)
-	def(&c.Calls.IdleTimeout, 10*time.Minute)
-	def(&c.HealthInterval, time.Minute)
-	def(&c.RefreshInterval, 10*time.Minute)
-	return c
-}
-
-func def[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // policy is what the breaker decides by.

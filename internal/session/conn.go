@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/failure"
 )
 
@@ -225,7 +226,7 @@ func (c *conn) probe(limit time.Duration) error {
 	defer end(nil)
 	asked := time.Now()
 	go func() {
-		for wait := probeSilence; wait > 0; wait = probeSilence - time.Since(later(asked, c.aliveAt())) {
+		for wait := probeSilence; wait > 0; wait = probeSilence - time.Since(backoff.Later(asked, c.aliveAt())) {
 			if pause(ctx, wait) != nil {
 				return
 			}
@@ -245,13 +246,6 @@ func pause(ctx context.Context, wait time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // close ends the connection and waits for it, for 10 s at most. It is bounded even where a Conn does not honour its
@@ -313,6 +307,3 @@ func contained(tell func(Event), f func() error) (err error) {
 	}()
 	return f()
 }
-
-// failureOf is the Failure of an error of this package.
-func failureOf(err error) failure.Failure { return failure.Classify(err) }

@@ -104,7 +104,7 @@ func (a *callAttempt) notDialled() decision {
 		a.srv.ended(a.permit, (*breaker.Breaker).Cancelled)
 		return decision{again: true, err: &CallRefused{Kind: TemporarilyUnavailable}}
 	}
-	f := failureOf(a.on.err)
+	f := failure.Classify(a.on.err)
 	if a.permit.Probe && a.permit != a.on.permit {
 		a.srv.failed(a.on, a.permit, f)
 	}
@@ -188,7 +188,7 @@ func (a *callAttempt) rotated() bool {
 	config, _ := a.srv.outlook()
 	if config.Connection == a.on.config.Connection && reread != nil {
 		if read, err := reread(a.waiting, a.srv.key); err == nil {
-			a.srv.ensure(read.withDefaults())
+			a.srv.ensure(read)
 			config, _ = a.srv.outlook()
 		}
 	}

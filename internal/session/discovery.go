@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session/breaker"
 	"github.com/mooring-dev/mooring/internal/session/pace"
@@ -85,7 +86,7 @@ func (d *discovery) run() {
 	for d.awaitTurn() {
 		err := contained(d.srv.tell, func() error { d.attempt(); return nil })
 		if err != nil {
-			d.failed(d.trying, failureOf(err))
+			d.failed(d.trying, failure.Classify(err))
 		}
 	}
 }
@@ -116,7 +117,7 @@ func (d *discovery) next(now time.Time) (time.Time, bool) {
 	d.srv.mu.Lock()
 	defer d.srv.mu.Unlock()
 	next, planned := d.srv.guarded.breaker.Next(now)
-	return later(next, d.srv.guarded.edits.turn), planned
+	return backoff.Later(next, d.srv.guarded.edits.turn), planned
 }
 
 // rest waits for a word from others, and no longer than wait if it is bounded.
@@ -141,7 +142,7 @@ func (d *discovery) attempt() {
 	case d.ctx.Err() != nil && err != nil:
 		return
 	case err != nil:
-		d.failed(d.trying, failureOf(err))
+		d.failed(d.trying, failure.Classify(err))
 		return
 	}
 	dispose := sync.OnceFunc(c.close)

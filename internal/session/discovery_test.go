@@ -647,7 +647,7 @@ func TestDialHasItsOwnBound(t *testing.T) {
 					took = time.Since(began)
 					return ctx.Err()
 				}})
-				r.Ensure("a", session.Config{Dialer: test.wrap(server)})
+				r.Ensure("a", sessiontest.Config(session.Config{Dialer: test.wrap(server)}))
 				r.after(2 * time.Minute)
 				if took != test.took {
 					t.Errorf("the first dial was given %v, want %v", took, test.took)

@@ -140,7 +140,9 @@ func between(t *testing.T, what string, got, low, high time.Duration) {
 
 // config is a configuration with everything at its default.
 func config(server *sessiontest.Server) session.Config {
-	return session.Config{Dialer: server, Connection: "c1", Catalog: "h1", Wake: "w1", Address: "server:443"}
+	return sessiontest.Config(session.Config{
+		Dialer: server, Connection: "c1", Catalog: "h1", Wake: "w1", Address: "server:443",
+	})
 }
 
 // failing is the error of a fault.

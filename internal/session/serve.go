@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session/breaker"
 )
@@ -11,7 +12,7 @@ import (
 // firstList reads the tools over a new connection. What it returns ends the connection; nil keeps it.
 func (d *discovery) firstList(c *conn, permit breaker.Permit) *ending {
 	listing, began, err := d.list(c)
-	f := failureOf(err)
+	f := failure.Classify(err)
 	switch {
 	case err == nil:
 		d.listed(permit, listing, began)
@@ -101,7 +102,7 @@ func (d *discovery) serve(c *conn) ending {
 			return ending{ours: true}
 		}
 		if err := c.ended(); err != nil {
-			return ending{failure: failureOf(err)}
+			return ending{failure: failure.Classify(err)}
 		}
 		now := time.Now()
 		next, ok := d.plan(now, c.aliveAt())
@@ -154,11 +155,11 @@ func (d *discovery) plan(now, alive time.Time) (next plan, ok bool) {
 		}
 		next = plan{
 			list:        d.lists.Due(now, g.config.RefreshInterval),
-			probe:       later(d.health.Due(now, alive, g.config.HealthInterval), earliest),
+			probe:       backoff.Later(d.health.Due(now, alive, g.config.HealthInterval), earliest),
 			listTimeout: g.config.Timeouts.List,
 		}
 		if !next.list.IsZero() {
-			next.list = later(next.list, earliest)
+			next.list = backoff.Later(next.list, earliest)
 		}
 		ok = true
 	})
@@ -185,7 +186,7 @@ func (d *discovery) relist(c *conn) *ending {
 	if c.ctx.Err() != nil {
 		return nil // the loop finds out why
 	}
-	permit, f := d.pass(), failureOf(err)
+	permit, f := d.pass(), failure.Classify(err)
 	switch policy := f.Policy(); {
 	case err == nil:
 		d.listed(permit, listing, began)
@@ -208,7 +209,7 @@ func (d *discovery) checkHealth(c *conn, limit time.Duration) *ending {
 	if c.ctx.Err() != nil {
 		return nil // the loop finds out why
 	}
-	now, permit, f := time.Now(), d.pass(), failureOf(err)
+	now, permit, f := time.Now(), d.pass(), failure.Classify(err)
 	switch policy := f.Policy(); {
 	case err == nil, f.Answered, policy.Gates:
 		d.health.Answered(now)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -85,10 +86,10 @@ type Supervisor struct {
 
 // New returns a supervisor that holds nothing. What is ensured before Run starts with it.
 func New(options Options) *Supervisor {
-	def(&options.DrainTimeout, time.Minute)
-	def(&options.Limits.Connects, 64)
-	def(&options.Limits.ConnectsPerAddress, 4)
-	def(&options.Limits.Lists, 8)
+	options.DrainTimeout = cmp.Or(options.DrainTimeout, time.Minute)
+	options.Limits.Connects = cmp.Or(options.Limits.Connects, 64)
+	options.Limits.ConnectsPerAddress = cmp.Or(options.Limits.ConnectsPerAddress, 4)
+	options.Limits.Lists = cmp.Or(options.Limits.Lists, 8)
 	return &Supervisor{
 		options: options,
 		dials:   newLimiter(options.Limits.Connects, options.Limits.ConnectsPerAddress, dialPatience),
@@ -161,7 +162,6 @@ func (s *Supervisor) grace() time.Duration {
 // Ensure says how a server is to be held. It is level-triggered: the same configuration again, or one of a lower
 // Generation, changes nothing.
 func (s *Supervisor) Ensure(key Key, config Config) {
-	config = config.withDefaults()
 	srv := s.find(key)
 	if srv == nil {
 		srv = s.add(key, config)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/secret"
+	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream"
 )
 
@@ -41,7 +42,8 @@ func BenchmarkCall(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := upstream.NewDialer(upstream.Config{URL: secret.New(web.URL), Egress: policy})
+	d, err := upstream.NewDialer(upstream.Config{URL: secret.New(web.URL), Egress: policy,
+		Timeouts: session.Timeouts{Connect: patience, List: patience}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 func TestB76_SessionsAreDeleted(t *testing.T) {
@@ -210,7 +211,7 @@ func TestPanicsAreContainedAndTold(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- supervisor.Run(ctx) }()
-	supervisor.Ensure("fs", session.Config{Dialer: dialer(t, cfg), Connection: "a", Catalog: "a"})
+	supervisor.Ensure("fs", sessiontest.Config(session.Config{Dialer: dialer(t, cfg), Connection: "a", Catalog: "a"}))
 	panicked, failed := <-heard, <-heard
 	stop()
 	if err := <-done; err != nil {

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/secret"
@@ -65,11 +64,6 @@ type Config struct {
 	UserAgent string `fingerprint:"-"`
 }
 
-const (
-	defaultConnect = 30 * time.Second
-	defaultList    = 60 * time.Second
-)
-
 // Errors of NewDialer, besides egress.ErrBadBundle. None holds a value of the configuration.
 var (
 	ErrBadURL   = errors.New("not an absolute http or https URL with a host")
@@ -125,7 +119,9 @@ func NewDialer(cfg Config) (*Dialer, error) {
 	if err := checkVersion(cfg.ProtocolVersion, cfg.Protocol); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
+	if cfg.Era == nil {
+		cfg.Era = &EraMemory{}
+	}
 	return &Dialer{
 		cfg: cfg, client: clientInfo(cfg.UserAgent),
 		http: mcphttp.Config{
@@ -163,17 +159,4 @@ func checkVersion(pin string, transport Protocol) error {
 		return fmt.Errorf("%w over the transport SSE: %q", ErrUnknownVersion, pin)
 	}
 	return nil
-}
-
-func (cfg Config) withDefaults() Config {
-	if cfg.Timeouts.Connect <= 0 {
-		cfg.Timeouts.Connect = defaultConnect
-	}
-	if cfg.Timeouts.List <= 0 {
-		cfg.Timeouts.List = defaultList
-	}
-	if cfg.Era == nil {
-		cfg.Era = &EraMemory{}
-	}
-	return cfg
 }

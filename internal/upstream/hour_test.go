@@ -14,6 +14,7 @@ import (
 
 	"github.com/mooring-dev/mooring/internal/secret"
 	"github.com/mooring-dev/mooring/internal/session"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // network is one without sockets, so that time in a test can be its own.
@@ -139,7 +140,10 @@ func TestAStreamThatIsCutEveryMinuteForAnHour(t *testing.T) {
 // overPipes is a dialer to a server without sockets, and what ends the server.
 func overPipes(t *testing.T, server http.Handler) (dialer *Dialer, end func()) {
 	t.Helper()
-	dialer, err := NewDialer(Config{URL: secret.New("http://server.test/mcp"), UserAgent: "mooring/test"})
+	dialer, err := NewDialer(Config{
+		URL: secret.New("http://server.test/mcp"), UserAgent: "mooring/test",
+		Timeouts: sessiontest.Timeouts(session.Timeouts{}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +204,7 @@ func anHour(t *testing.T, server *restless) {
 			t.Errorf("Run: %v", err)
 		}
 	}()
-	supervisor.Ensure("a", session.Config{Dialer: dialer, Catalog: "c", Connection: "c"})
+	supervisor.Ensure("a", sessiontest.Config(session.Config{Dialer: dialer, Catalog: "c", Connection: "c"}))
 	for range 3600 {
 		time.Sleep(time.Second)
 		synctest.Wait()

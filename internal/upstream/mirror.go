@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
 )
 
@@ -67,20 +69,12 @@ func (s mirrorSchema) collect(path []string, found []mirror) []mirror {
 			continue
 		}
 		at := append(append([]string(nil), path...), name)
-		if below.Header != "" && isToken(below.Header) {
+		if below.Header != "" && httpguts.ValidHeaderFieldName(below.Header) {
 			found = append(found, mirror{path: at, header: headerParam + below.Header})
 		}
 		found = below.collect(at, found)
 	}
 	return found
-}
-
-// isToken reports whether text is a field name (RFC 9110 section 5.1).
-func isToken(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool {
-		alnum := r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
-		return !alnum && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	}) < 0
 }
 
 func (m *mirrors) has(tool string) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 const usedUp = `{"code":"insufficient_quota"}`
@@ -45,9 +46,9 @@ func hold(t *testing.T, server *mcpfake.Server) held {
 	done := make(chan error, 1)
 	go func() { done <- h.Run(ctx) }()
 	t.Cleanup(func() { end(); _ = await(t, "end of the supervisor", done) })
-	h.Ensure("a", session.Config{
+	h.Ensure("a", sessiontest.Config(session.Config{
 		Dialer: dialer(t, config(t, server.URL())), Connection: "c", Catalog: "c", HealthInterval: 100 * time.Millisecond,
-	})
+	}))
 	return h
 }
 

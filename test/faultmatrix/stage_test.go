@@ -22,6 +22,7 @@ import (
 	"github.com/mooring-dev/mooring/test/mcpfake"
 	"github.com/mooring-dev/mooring/test/mcpfake/netfault"
 	"github.com/mooring-dev/mooring/test/pace"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 const (
@@ -255,12 +256,12 @@ func (s *stage) config(fake *mcpfake.Server, host string, timeouts session.Timeo
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	config := session.Config{
+	config := sessiontest.Config(session.Config{
 		Dialer: s.watched(fake, dialer), Connection: "one " + string(fake.CAPEM()), Catalog: "one",
 		Wake: fmt.Sprint(s.wakes), Address: fake.HostPort(),
 		Timeouts: timeouts, Recovery: session.Recovery{Cooldown: cooldown}, HealthInterval: time.Hour,
 		Calls: session.Calls{MaxConcurrent: 16, Replay: func(string) bool { return s.at.phase == repeating }},
-	}
+	})
 	if s.at.phase == probing && fake == s.fake {
 		config.HealthInterval = probeEvery
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/upstream"
 	"github.com/mooring-dev/mooring/test/builder"
 	"github.com/mooring-dev/mooring/test/mcpfake"
+	"github.com/mooring-dev/mooring/test/sessiontest"
 )
 
 // Two replicas that know nothing of each other's sessions, behind a balancer without affinity: that is told, after a
@@ -268,9 +269,12 @@ func carrier(t *testing.T, fake *mcpfake.Server, change func(*session.Config)) f
 	g := NewWithT(t)
 	policy, err := egress.NewPolicy(egress.Options{AllowLoopback: true})
 	g.Expect(err).NotTo(HaveOccurred())
-	dialer, err := upstream.NewDialer(upstream.Config{URL: secrets.New(fake.URL()), Egress: policy.ForNamespace("agents")})
+	dialer, err := upstream.NewDialer(upstream.Config{
+		URL: secrets.New(fake.URL()), Egress: policy.ForNamespace("agents"),
+		Timeouts: sessiontest.Timeouts(session.Timeouts{}),
+	})
 	g.Expect(err).NotTo(HaveOccurred())
-	config := session.Config{Dialer: dialer, Timeouts: session.Timeouts{Call: patience}}
+	config := sessiontest.Config(session.Config{Dialer: dialer, Timeouts: session.Timeouts{Call: patience}})
 	if change != nil {
 		change(&config)
 	}

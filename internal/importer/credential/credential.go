@@ -201,7 +201,7 @@ func named(text string, at []int) bool {
 
 var (
 	// loginLast are last words of flags that take a name, or a name and a password as curl does.
-	loginLast = set("u user username basic login userpwd")
+	loginLast = Set("u user username basic login userpwd")
 	pairForm  = regexp.MustCompile(`(?s)^([^\s:/]+):(.+)$`)
 	numbers   = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
 )

@@ -14,30 +14,31 @@ var QueryKey = regexp.MustCompile(`(?i)^([^=]*(%[0-9a-f][0-9a-f]|[^a-z0-9=]))?` 
 	`([^a-z0-9=][^=]*)?(=.*)?$`)
 
 var (
-	secretWords = set("token secret password passwd passphrase pwd pw pass apikey key auth authorization bearer jwt pat " +
+	secretWords = Set("token secret password passwd passphrase pwd pw pass apikey key auth authorization bearer jwt pat " +
 		"credential credentials cred cookie signature sig dsn accesstoken authtoken secretkey privatekey clientsecret " +
 		"apitoken passcode accesskey authkey sharedkey storagekey masterkey mnemonic otp totp hmac")
 	// fusedEnds are words that speak of a secret also at the end of a longer one.
 	fusedEnds = []string{"token", "password", "passwd", "passphrase", "passcode", "secret", "apikey", "accesskey",
 		"secretkey", "privatekey", "authkey", "credential"}
-	counting = set("max min num number total input output prompt context completion thinking")
+	counting = Set("max min num number total input output prompt context completion thinking")
 	// harmlessLast are last words of names that speak of a secret without being one, such as TOKEN_URL.
-	harmlessLast = set("file path dir url uri endpoint host port type mode limit limits enabled disabled ttl timeout " +
+	harmlessLast = Set("file path dir url uri endpoint host port type mode limit limits enabled disabled ttl timeout " +
 		"expiry issuer algorithm alg header scheme provider length size count budget name region version method format " +
 		"env var variable username email domain audience realm scope scopes prefix suffix stdin sock socket policy")
 	// harmlessOwners are what an id belongs to that is no secret, whatever stands before: AUTH0_CLIENT_ID.
-	harmlessOwners = set("client app application tenant user account team org organization project")
+	harmlessOwners = Set("client app application tenant user account team org organization project")
 	// refusing are first words of switches, such as --no-auth.
-	refusing = set("no disable skip without")
+	refusing = Set("no disable skip without")
 	// keyed are names that hold a key though none of their words says so.
-	keyed = set("x-honeycomb-team")
+	keyed = Set("x-honeycomb-team")
 	// exporting are words of what sends observations, whose headers are there to authorize.
-	exporting = set("otlp otel")
+	exporting = Set("otlp otel")
 	// headerLast are last words of headers that hold a credential where other names with them need not.
-	headerLast = set("access session sid")
+	headerLast = Set("access session sid")
 )
 
-func set(list string) map[string]bool {
+// Set makes a set of words that are separated by blanks.
+func Set(list string) map[string]bool {
 	out := map[string]bool{}
 	for word := range strings.FieldsSeq(list) {
 		out[word] = true

@@ -124,16 +124,9 @@ func (b *Breaker) Next(now time.Time) (time.Time, bool) {
 	case b.probing:
 		return time.Time{}, false
 	case b.granted:
-		return later(now, b.earliest), true
+		return backoff.Later(now, b.earliest), true
 	case b.state == Retired && b.until.IsZero():
 		return time.Time{}, false
 	}
-	return later(b.until, b.earliest), true
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	return backoff.Later(b.until, b.earliest), true
 }

@@ -1,6 +1,10 @@
 package breaker
 
-import "time"
+import (
+	"time"
+
+	"github.com/mooring-dev/mooring/internal/backoff"
+)
 
 // Permit is the leave to try once.
 type Permit struct {
@@ -106,13 +110,13 @@ func (b *Breaker) owed(p Permit) bool { return p.wakes != b.wakes && b.begun != 
 // Hold puts off the next try of a closed breaker without counting a failure.
 func (b *Breaker) Hold(until time.Time) {
 	if b.state == Closed {
-		b.until = later(b.until, until)
+		b.until = backoff.Later(b.until, until)
 	}
 }
 
 // NotBefore keeps every try away until the server wants to hear from us again.
 func (b *Breaker) NotBefore(until time.Time) {
-	b.earliest = later(b.earliest, until)
+	b.earliest = backoff.Later(b.earliest, until)
 }
 
 // Earliest returns when the server wants to hear from us again, which may be in the past.

@@ -25,7 +25,7 @@ func (b *Breaker) Restore(now time.Time, s Saved) {
 		b.until = b.nextProbe(now)
 	case !s.QuarantinedUntil.IsZero():
 		cooldown := backoff.Growing(b.policy.Cooldown, max(b.strikes, 1), day)
-		until := later(now, s.QuarantinedUntil)
+		until := backoff.Later(now, s.QuarantinedUntil)
 		if limit := now.Add(max(2*cooldown, longestTold)); until.After(limit) {
 			until = limit // written by a clock that was far ahead of ours
 		}
@@ -77,7 +77,7 @@ func (b *Breaker) stayRetired(now time.Time, p Permit, f failure.Failure, isRefu
 	}
 	b.until = b.nextProbe(now)
 	if told := now.Add(f.RetryAfter); f.RetryAfterGiven && !b.until.IsZero() {
-		b.until = later(b.until, told)
+		b.until = backoff.Later(b.until, told)
 	}
 }
 

@@ -63,11 +63,11 @@ func (l *Lists) Due(now time.Time, interval time.Duration) time.Time {
 	}
 	due := l.regular(interval)
 	if l.drawn(interval) {
-		due = later(due, l.caused.Next(now))
+		due = backoff.Later(due, l.caused.Next(now))
 	}
 	if !l.changedFirst.IsZero() {
 		settled := earlier(l.changedLast.Add(debounce), l.changedFirst.Add(longestHold))
-		due = earlier(due, later(settled, l.caused.Next(now)))
+		due = earlier(due, backoff.Later(settled, l.caused.Next(now)))
 	}
 	return due
 }
@@ -128,13 +128,6 @@ func (l *Lists) Empty(now time.Time) bool {
 	l.empties++
 	l.last, l.at, l.wait = empty, now, wait
 	return true
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // earlier is the earlier of two times, of which zero means never.

@@ -72,7 +72,7 @@ func (c *Client) judge(ctx context.Context, r *Request, resp *http.Response) (*A
 func unwanted(resp *http.Response, kind string) string {
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return "the request was answered with a bare " + statusText(resp.StatusCode)
+		return "the request was answered with a bare " + failure.StatusLine(resp.StatusCode)
 	case kind == "":
 		return "an answer without a content type"
 	}

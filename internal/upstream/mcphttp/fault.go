@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mooring-dev/mooring/internal/failure"
@@ -101,8 +99,4 @@ func statusFault(ctx context.Context, r *Request, resp *http.Response) error {
 		Code: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), WithSession: r.Session, Body: body,
 	}, time.Now())
 	return &failure.Error{Failure: f, Cause: &Rejection{Body: body}}
-}
-
-func statusText(code int) string {
-	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
 }
