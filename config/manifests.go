@@ -16,9 +16,12 @@ const (
 	Namespace = "mooring-system"
 	// ManagerServiceAccount is the manager's service account in that namespace.
 	ManagerServiceAccount = "mooring-manager"
+	// GatewayServiceAccount is the gateway's.
+	GatewayServiceAccount = "mooring-gateway"
 )
 
 //go:embed crd/bases/*.yaml rbac/*.yaml rbac/secret-reader/*.yaml manager/namespace.yaml
+//go:embed gateway/rbac/*.yaml
 var files embed.FS
 
 // CRDs returns the CustomResourceDefinitions, by file name.
@@ -37,6 +40,10 @@ func Access() ([]*unstructured.Unstructured, error) {
 	}
 	return append([]*unstructured.Unstructured{namespace}, rules...), nil
 }
+
+// GatewayAccess returns the gateway's service account, and its role and bindings, in an order that they can be applied
+// in after Access.
+func GatewayAccess() ([]*unstructured.Unstructured, error) { return objects("gateway/rbac") }
 
 // SecretReader returns the RoleBinding that lets the manager read the Secrets of one namespace.
 func SecretReader(namespace string) (*unstructured.Unstructured, error) {

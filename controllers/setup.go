@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +39,7 @@ type Dependencies struct {
 	Metrics   *metrics.Metrics
 	// Namespaces are the only ones that the manager's cache holds; none means all.
 	Namespaces []string
-	// Gateway is the URL at which agents reach the gateways, without a path; empty is DefaultGateway.
+	// Gateway is the URL at which agents reach the gateways, without a path; empty where there is none.
 	Gateway string
 	// Workers is how many MCPServers are reconciled, and how many catalogs of AgentSessions encoded, at a time.
 	Workers int
@@ -107,9 +106,6 @@ func SetupAll(m ctrl.Manager, d Dependencies) error {
 	return nil
 }
 
-// DefaultGateway is the Service of the gateways as Mooring is installed.
-const DefaultGateway = "https://mooring-gateway.mooring-system.svc"
-
 // setupSessions adds the controller of AgentSessions, which learns of servers from the catalog store alone.
 func (d *Dependencies) setupSessions(m ctrl.Manager, offers *catalogstore.Store) error {
 	sessions := &agentsession.Reconciler{
@@ -123,7 +119,7 @@ func (d *Dependencies) setupSessions(m ctrl.Manager, offers *catalogstore.Store)
 		Watches: func(namespace string) bool {
 			return len(d.Namespaces) == 0 || slices.Contains(d.Namespaces, namespace)
 		},
-		Gateway: cmp.Or(d.Gateway, DefaultGateway),
+		Gateway: d.Gateway,
 		Events:  events.New(m.GetEventRecorder("mooring")),
 		Workers: d.Workers,
 	}

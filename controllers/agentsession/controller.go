@@ -66,7 +66,7 @@ type Reconciler struct {
 	Target func(*v1alpha1.MCPServerSpec) string
 	// Watches tells whether objects of a namespace can be seen; nil: all can.
 	Watches func(namespace string) bool
-	// Gateway is the URL of the gateways, without a path.
+	// Gateway is the URL of the gateways, without a path; empty where there is none.
 	Gateway string
 	// Events tells people of transitions.
 	Events *events.Recorder

@@ -189,8 +189,7 @@ func (r *Reconciler) encode(s *scope, desired *desiredCatalog) (sessioncatalog.P
 	for _, entry := range desired.servers {
 		all = append(all, *entry)
 	}
-	self := catalog.Ref{Namespace: s.name.Namespace, Name: s.name.Name}
-	publication, err := sessioncatalog.Publish(self, sessioncatalog.DefaultEndpoint, all, desired.errors)
+	publication, err := sessioncatalog.Publish(s.ref(), r.Gateway, all, desired.errors)
 	if err != nil {
 		return publication, fmt.Errorf("catalog: %w", err)
 	}

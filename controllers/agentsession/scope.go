@@ -136,6 +136,9 @@ func (s *scope) reloads() bool {
 	return s.reload() != "" && s.reload() != s.before.Status.LastHandledReloadAt
 }
 
+// ref is the agent session in the words of catalogs.
+func (s *scope) ref() catalog.Ref { return catalog.Ref{Namespace: s.name.Namespace, Name: s.name.Name} }
+
 // memories are what is remembered of each object from pass to pass.
 type memories struct {
 	mu      sync.Mutex

@@ -29,7 +29,10 @@ const (
 func (r *Reconciler) summarise(s *scope) {
 	status := &s.session.Status
 	status.ObservedGeneration = s.session.Generation
-	status.Endpoint = fmt.Sprintf("%s/sessions/%s/%s/mcp", r.Gateway, s.name.Namespace, s.name.Name)
+	status.Endpoint = ""
+	if r.Gateway != "" {
+		status.Endpoint = sessioncatalog.Endpoint(s.ref(), r.Gateway)
+	}
 	if s.memory.outcome != "" {
 		status.Startup = &v1alpha1.StartupStatus{Outcome: s.memory.outcome}
 	}

@@ -89,5 +89,6 @@ var rules = []rule{
 var (
 	seam     = "internal/connect"
 	speakers = []string{"internal/upstream", "internal/oauth"}
+	envelope = "internal/upstream/rpc"
 	aboveIt  = []string{"controllers", "internal/gateway"}
 )

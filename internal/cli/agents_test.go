@@ -103,7 +103,7 @@ func publishedSession(t *testing.T) []client.Object {
 	}, "github", parsed(search, create).Tools)
 	dead := sessioncatalog.Error{Server: catalog.Ref{Namespace: "agents", Name: "dead"}, Reason: "ConnectFailed"}
 	publication, err := sessioncatalog.Publish(
-		catalog.Ref{Namespace: "agents", Name: "coder"}, sessioncatalog.DefaultEndpoint,
+		catalog.Ref{Namespace: "agents", Name: "coder"}, "http://"+LocalGateway,
 		[]sessioncatalog.ServerEntry{github}, []sessioncatalog.Error{dead})
 	object := builder.AgentSession("coder").Namespace("agents").Obj()
 	object.Status.Catalog = &v1alpha1.SessionCatalogStatus{ConfigMap: "coder-mcp-catalog"}

@@ -14,7 +14,11 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mooring-dev/mooring/internal/egress"
 )
 
 // apiServerRefresh is how often the addresses behind the Service "kubernetes" are looked up again.
@@ -40,6 +44,18 @@ type apiServerFollower struct {
 	known  []string
 	set    func(hostports []string) error
 	log    logr.Logger
+}
+
+// followAPIServer has the manager keep the policy's idea of where the API server is.
+func followAPIServer(manager ctrl.Manager, config *rest.Config, policy *egress.Policy) error {
+	follower := &apiServerFollower{
+		reader: manager.GetAPIReader(), known: apiServers(config.Host), set: policy.SetAPIServers,
+		log: ctrl.Log.WithName("egress"),
+	}
+	if err := manager.Add(follower); err != nil {
+		return fmt.Errorf("egress: %w", err)
+	}
+	return nil
 }
 
 // NeedLeaderElection is false: who does not lead may dial as well.

@@ -32,7 +32,7 @@ type devOptions struct {
 }
 
 func newDev() *cobra.Command {
-	o := devOptions{}
+	o := devOptions{manager: Settings{Gateway: &GatewaySettings{Anonymous: true}}}
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run Mooring on an embedded control plane, for trying things out",
@@ -45,6 +45,7 @@ as the condition SecretAccessDenied says. Ctrl-C stops everything that was start
 		},
 	}
 	o.manager.register(cmd.Flags())
+	o.manager.Gateway.register(cmd.Flags(), LocalGateway)
 	cmd.Flags().StringVar(&o.dir, "dir", filepath.Join(".mooring", "dev"),
 		"directory for the control plane's state; delete it to start afresh")
 	cmd.Flags().StringVar(&o.assets, "assets", "",
@@ -101,9 +102,26 @@ func (o *devOptions) run(ctx context.Context, progress *progress) (err error) {
 	}
 	progress.note("kubeconfig: %s", path)
 	progress.note("try:        export KUBECONFIG=%s; kubectl get mcpservers", path)
+	if err := o.noteGateway(progress); err != nil {
+		return err
+	}
 	progress.note("stop:       Ctrl-C")
 	p := &process{Settings: &o.manager, config: manager, target: target{host: manager.Host}, progress: progress}
 	return p.run(ctx)
+}
+
+// noteGateway opens the gateway's listener and says how an agent connects.
+func (o *devOptions) noteGateway(progress *progress) error {
+	gateway := o.manager.Gateway
+	if !gateway.enabled() {
+		return nil
+	}
+	if err := gateway.listen(); err != nil {
+		return err
+	}
+	progress.note("agents:     claude mcp add --transport http mooring %s/sessions/default/NAME/mcp  "+
+		"(NAME of an AgentSession)", gateway.url())
+	return nil
 }
 
 // takeOver makes the state directory this process's own: nobody else runs on it, and what a run that was killed left

@@ -61,7 +61,8 @@ func startDev(t *testing.T, dir string) *devRun {
 	d.SetDefaultEventuallyTimeout(patience)
 	d.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	d.Expect(exists(filepath.Join(assets(), "kube-apiserver"))).To(BeTrue(), "run `make controlplane`")
-	d.command = exec.Command(os.Args[0], "dev", "--dir", dir, "--assets", assets(), "--drain-timeout", "1s")
+	d.command = exec.Command(os.Args[0], "dev", "--dir", dir, "--assets", assets(), "--drain-timeout", "1s",
+		"--gateway-bind-address", "127.0.0.1:0")
 	d.command.Env = append(os.Environ(), asProgram+"=1")
 	d.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	reader, writer := io.Pipe()
@@ -322,7 +323,7 @@ func TestRunAgainstAKubeconfig(t *testing.T) {
 	kubeconfig := d.line("kubeconfig:")
 	run := exec.Command(os.Args[0], "run", "--kubeconfig", kubeconfig, "--context", "envtest",
 		"--leader-election-namespace", "default", "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
-		"--alongside")
+		"--gateway-bind-address", "127.0.0.1:0", "--alongside")
 	run.Env = append(os.Environ(), asProgram+"=1", "KUBECONFIG=/no/where")
 	var told bytes.Buffer
 	run.Stderr = &told

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,10 @@ type Settings struct {
 	CrossNamespaceServices bool
 	// EgressAllow and EgressDeny hold CIDRs and host suffixes.
 	EgressAllow, EgressDeny []string
+	// GatewayURL is where agents reach the gateway; empty where there is none.
+	GatewayURL string
+	// Gateway serves agents in the same process; nil for no gateway.
+	Gateway *GatewaySettings
 	// Verbosity is 0 for transitions and 1 for every pass.
 	Verbosity int
 	// Registry takes the metrics; nil is the one that the metrics endpoint serves. A second manager in one process
@@ -51,20 +56,33 @@ type Settings struct {
 }
 
 func (o *Settings) register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080",
-		"address of the metrics endpoint; 0 turns it off")
-	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081",
-		"address of /healthz and /readyz; 0 turns them off")
+	o.registerProcess(flags)
+	o.registerEgress(flags)
 	flags.BoolVar(&o.LeaderElect, "leader-elect", true,
 		"hold a lease, so that one of several replicas is active")
 	flags.StringVar(&o.LeaderNamespace, "leader-election-namespace", "",
 		"namespace of the lease (default: the pod's own)")
-	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil,
-		"look at MCPServers of these namespaces only (default: all)")
 	flags.IntVar(&o.Workers, "workers", 4,
 		"MCPServers reconciled, and catalogs of AgentSessions encoded, at a time")
+	flags.StringVar(&o.GatewayURL, "gateway-url", "",
+		"URL at which agents reach the gateway, for status.endpoint and mcp.json (default: neither is written)")
+}
+
+// registerProcess adds what managers and gateways have in common.
+func (o *Settings) registerProcess(flags *pflag.FlagSet) {
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8080",
+		"address of the metrics endpoint; 0 turns it off")
+	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081",
+		"address of /healthz and /readyz; 0 turns them off")
+	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil,
+		"look at MCPServers of these namespaces only (default: all)")
 	flags.DurationVar(&o.DrainTimeout, "drain-timeout", time.Minute,
-		"how long calls in flight may go on when a session is replaced")
+		"how long calls in flight may go on when a session is replaced or the process ends")
+	flags.IntVarP(&o.Verbosity, "verbose", "v", 0, "0 logs transitions, 1 every pass")
+}
+
+// registerEgress adds what says where servers may be.
+func (o *Settings) registerEgress(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.AllowLoopback, "allow-loopback", false, "allow servers on loopback addresses")
 	flags.BoolVar(&o.CrossNamespaceServices, "allow-cross-namespace-services", false,
 		"allow an MCPServer to name a Service of another namespace")
@@ -72,7 +90,6 @@ func (o *Settings) register(flags *pflag.FlagSet) {
 		"CIDRs and host suffixes that servers may have (default: any)")
 	flags.StringSliceVar(&o.EgressDeny, "egress-deny", nil,
 		"CIDRs and host suffixes that servers may not have")
-	flags.IntVarP(&o.Verbosity, "verbose", "v", 0, "0 logs transitions, 1 every pass")
 }
 
 func newManager() *cobra.Command {
@@ -100,7 +117,7 @@ func newManager() *cobra.Command {
 
 // newRun is the one-process shape: everything that Mooring has, without replicas.
 func newRun() *cobra.Command {
-	o, cluster, alongside := &Settings{}, &clusterFlags{}, false
+	o, cluster, alongside := &Settings{Gateway: &GatewaySettings{}}, &clusterFlags{}, false
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run everything in one process against the current kubeconfig",
@@ -129,6 +146,9 @@ One that was suspended for longer does not notice that another has begun meanwhi
 		},
 	}
 	o.register(cmd.Flags())
+	o.Gateway.register(cmd.Flags(), LocalGateway)
+	cmd.Flags().BoolVar(&o.Gateway.Anonymous, "allow-anonymous-loopback", false,
+		"take requests of agents without a token, as those of a developer who may use everything")
 	cluster.registerCluster(cmd.Flags())
 	cmd.Flags().BoolVar(&alongside, "alongside", false,
 		"do not wait for another manager; for one that looks at other namespaces (--watch-namespaces)")
@@ -231,19 +251,24 @@ func NewManager(ctx context.Context, config *rest.Config, o *Settings) (ctrl.Man
 	if err != nil {
 		return nil, err
 	}
-	follower := &apiServerFollower{
-		reader: manager.GetAPIReader(), known: apiServers(config.Host), set: policy.SetAPIServers,
-		log: ctrl.Log.WithName("egress"),
+	if err := followAPIServer(manager, config, policy); err != nil {
+		return nil, err
 	}
-	if err := manager.Add(follower); err != nil {
-		return nil, fmt.Errorf("egress: %w", err)
+	if o.Gateway.enabled() {
+		if err := o.Gateway.listen(); err != nil {
+			return nil, err
+		}
+		o.GatewayURL = cmp.Or(o.GatewayURL, o.Gateway.url())
 	}
-	dependencies, err := o.dependencies(ctx, config, policy)
+	dependencies, err := o.dependencies(ctx, config, policy, manager.GetClient())
 	if err != nil {
 		return nil, err
 	}
 	if err := controllers.SetupAll(manager, dependencies); err != nil {
 		return nil, err
+	}
+	if o.Gateway.enabled() {
+		return manager, o.serveAgents(ctx, manager, dependencies.Sessions)
 	}
 	return manager, nil
 }

@@ -52,7 +52,7 @@ func newRoot(program string) *cobra.Command {
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newManager(), newRun(), newDev(), newGet(), newWhy(&clusterFlags{}),
+	root.AddCommand(newManager(), newGateway(), newRun(), newDev(), newGet(), newWhy(&clusterFlags{}),
 		newReconnect(&clusterFlags{}), newTools(&clusterFlags{}), newDiff(&clusterFlags{}), newReload(&clusterFlags{}),
 		newImport(), newVersion(), devstate.NewTether())
 	return root

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/go-logr/logr"
@@ -10,8 +11,10 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/controllers"
 	"github.com/mooring-dev/mooring/controllers/mcpserver"
 	"github.com/mooring-dev/mooring/internal/connect"
@@ -23,11 +26,11 @@ import (
 
 // dependencies makes what the controllers need: the supervisor, the reference tracker and the connector.
 func (o *Settings) dependencies(
-	ctx context.Context, config *rest.Config, policy *egress.Policy,
+	ctx context.Context, config *rest.Config, policy *egress.Policy, objects client.Reader,
 ) (controllers.Dependencies, error) {
 	none := controllers.Dependencies{}
 	servers := &mcpserver.Keys{}
-	references, err := newReferences(ctx, config, servers)
+	references, err := newReferences(ctx, config, servers.Feed.Wake)
 	if err != nil {
 		return none, err
 	}
@@ -39,22 +42,43 @@ func (o *Settings) dependencies(
 	if err != nil {
 		return none, fmt.Errorf("metrics: %w", err)
 	}
+	connector := connect.New(connect.Options{
+		Values: references, Egress: policy, UserAgent: "mooring/" + buildVersion(),
+	})
 	sessions := session.New(session.Options{
 		Discover:     true,
+		Reread:       rereader(servers, objects, connector),
 		Notify:       servers.Notify,
 		Observe:      observer(ctrl.Log.WithName("session"), servers.Name, series),
 		DrainTimeout: o.DrainTimeout,
 	})
-	connector := connect.New(connect.Options{
-		Values: references, Egress: policy, UserAgent: "mooring/" + buildVersion(),
-	})
 	return controllers.Dependencies{
 		Sessions: sessions, Servers: servers, References: references, Connector: connector, Metrics: series,
-		Namespaces: o.WatchNamespaces, Workers: o.Workers,
+		Namespaces: o.WatchNamespaces, Workers: o.Workers, Gateway: o.GatewayURL,
 	}, nil
 }
 
-func newReferences(ctx context.Context, config *rest.Config, servers *mcpserver.Keys) (*refs.Tracker, error) {
+// rereader makes the configuration of a server anew, with its credentials as they are now.
+func rereader(
+	servers *mcpserver.Keys, objects client.Reader, connector *connect.Connector,
+) func(context.Context, session.Key) (session.Config, error) {
+	return func(ctx context.Context, key session.Key) (session.Config, error) {
+		name, _ := servers.Name(key)
+		server := &v1alpha1.MCPServer{}
+		if err := objects.Get(ctx, name, server); err != nil {
+			return session.Config{}, fmt.Errorf("server: %w", err)
+		}
+		wanted, err := connector.Session(ctx, server)
+		if err != nil || wanted == nil {
+			return session.Config{}, errors.Join(err, errors.New("server is not held"))
+		}
+		return wanted.Config, nil
+	}
+}
+
+func newReferences(
+	ctx context.Context, config *rest.Config, wake func(types.NamespacedName),
+) (*refs.Tracker, error) {
 	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
@@ -68,7 +92,7 @@ func newReferences(ctx context.Context, config *rest.Config, servers *mcpserver.
 		return nil, fmt.Errorf("who am I: %w", err)
 	}
 	return refs.New(refs.Options{
-		Kube: kube, Metadata: watcher, Wake: servers.Feed.Wake, Identity: identity, Log: ctrl.Log.WithName("references"),
+		Kube: kube, Metadata: watcher, Wake: wake, Identity: identity, Log: ctrl.Log.WithName("references"),
 	}), nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/egress"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/oauth"
@@ -116,19 +117,25 @@ func (c *Connector) Session(ctx context.Context, server *v1alpha1.MCPServer) (*S
 		return nil, Invalid(
 			"the server cannot be dialled as declared: %v; correct spec.http or spec.protocolVersion", err)
 	}
+	replay, err := replayed(spec)
+	if err != nil {
+		return nil, err
+	}
 	connection := secret.FingerprintOf(*config)
 	return &Session{References: references, Era: era, Config: session.Config{
-		Generation:      server.Generation,
-		Dialer:          dialer,
-		Connection:      connection,
-		Catalog:         Hash(spec),
-		Wake:            secret.Fingerprint(fmt.Sprint(server.Generation), connection),
-		Reconnect:       server.Annotations[v1alpha1.AnnotationReconnect],
-		Address:         hostPort(config.URL),
-		Restore:         restored(server, references),
-		Timeouts:        config.Timeouts,
-		Recovery:        recovery(spec),
-		Calls:           session.Calls{MaxConcurrent: spec.MaxConcurrent(), IdleTimeout: spec.IdleTimeout()},
+		Generation: server.Generation,
+		Dialer:     dialer,
+		Connection: connection,
+		Catalog:    Hash(spec),
+		Wake:       secret.Fingerprint(fmt.Sprint(server.Generation), connection),
+		Reconnect:  server.Annotations[v1alpha1.AnnotationReconnect],
+		Address:    hostPort(config.URL),
+		Restore:    restored(server, references),
+		Timeouts:   config.Timeouts,
+		Recovery:   recovery(spec),
+		Calls: session.Calls{
+			MaxConcurrent: spec.MaxConcurrent(), IdleTimeout: spec.IdleTimeout(), Replay: replay,
+		},
 		HealthInterval:  spec.HealthInterval(),
 		RefreshInterval: spec.RefreshInterval(),
 	}}, nil
@@ -183,6 +190,18 @@ func timeouts(spec *v1alpha1.MCPServerSpec) session.Timeouts {
 	return session.Timeouts{
 		Connect: spec.ConnectTimeout(), List: spec.ListTimeout(), Call: spec.CallTimeout(), CallMax: spec.CallMax(),
 	}
+}
+
+// replayed tells which tools a person named as safe to be called again; nil for none.
+func replayed(spec *v1alpha1.MCPServerSpec) (func(tool string) bool, error) {
+	if spec.Calls == nil || len(spec.Calls.ReplayTools) == 0 {
+		return nil, nil //nolint:nilnil // nothing may be replayed
+	}
+	globs, err := catalog.CompileGlobs(spec.Calls.ReplayTools)
+	if err != nil {
+		return nil, Invalid("spec.calls.replayTools: %v; correct it", err)
+	}
+	return globs.Match, nil
 }
 
 // recovery translates the API's "0s", never probe, into the supervisor's negative.

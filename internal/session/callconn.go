@@ -251,3 +251,14 @@ func (g *guarded) drain(cause error) {
 		}
 	}
 }
+
+// endCalls lets the present connections of the sessions that match take no new call.
+func (s *server) endCalls(match func(session string) bool) {
+	s.change(func(g *guarded) {
+		for key, session := range g.calls {
+			if session.present != nil && match(key) {
+				g.detach(session.present, errForgotten)
+			}
+		}
+	})
+}

@@ -199,6 +199,14 @@ func (s *Supervisor) Forget(key Key) {
 	}
 }
 
+// EndCalls ends the call sessions whose keys match: they take no new call, those in flight get the drain timeout, and
+// the servers are told. The next call under such a key opens another session.
+func (s *Supervisor) EndCalls(match func(session string) bool) {
+	for srv := range s.all {
+		srv.endCalls(match)
+	}
+}
+
 // Refresh asks for one list over the present session, at once. Snapshot.RefreshPending tells when it has ended;
 // without a session it ends at once, as the next session begins with a list.
 func (s *Supervisor) Refresh(key Key) {

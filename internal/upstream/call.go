@@ -59,10 +59,8 @@ func (c *conn) callRequest(call session.Call) (*transport.Request, error) {
 	if call.Progress != nil {
 		meta = meta.With("progressToken", json.RawMessage(`"`+r.ID+`"`))
 	}
+	meta = c.speakFor(meta)
 	if c.modern {
-		for _, member := range c.client.modernMeta() {
-			meta = meta.With(member.Name, member.Value)
-		}
 		r.Header = c.mirrored.header(call.Tool, params)
 	}
 	if len(meta) > 0 {
@@ -72,4 +70,19 @@ func (c *conn) callRequest(call session.Call) (*transport.Request, error) {
 		r.Params = params.Encode()
 	}
 	return r, nil
+}
+
+// speakFor is a caller's _meta with what a request tells of its protocol and its client told by us. What the caller
+// says of itself there would have a legacy server take the request for one of another protocol. A modern server may
+// be told what the caller can answer, as its results go back to the caller.
+func (c *conn) speakFor(meta rpc.Object) rpc.Object {
+	for _, member := range c.client.modernMeta() {
+		switch {
+		case !c.modern:
+			meta = meta.Without(member.Name)
+		case member.Name != clientCapabilities || meta.Get(member.Name) == nil:
+			meta = meta.With(member.Name, member.Value)
+		}
+	}
+	return meta
 }

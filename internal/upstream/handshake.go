@@ -68,13 +68,16 @@ func clientInfo(userAgent string) implementation {
 	return implementation{Name: name, Version: version}
 }
 
+// clientCapabilities is the member of _meta that says what a client can do.
+const clientCapabilities = "io.modelcontextprotocol/clientCapabilities"
+
 // modernMeta is the _meta that every request of the modern era carries.
 func (i implementation) modernMeta() rpc.Object {
 	info, _ := json.Marshal(i) // two strings always encode
 	return rpc.Object{
 		{Name: "io.modelcontextprotocol/protocolVersion", Value: json.RawMessage(`"` + modernVersion + `"`)},
 		{Name: "io.modelcontextprotocol/clientInfo", Value: info},
-		{Name: "io.modelcontextprotocol/clientCapabilities", Value: json.RawMessage(`{}`)},
+		{Name: clientCapabilities, Value: json.RawMessage(`{}`)},
 	}
 }
 

@@ -27,7 +27,7 @@ func TestAgentSessionPublishesTheToolsOfItsServers(t *testing.T) {
 	w.Expect(sessionSays(session, v1alpha1.ConditionCatalogPublished)).To(Equal("True Published"))
 	w.Expect(session.Status.Summary).To(Equal("2/2"))
 	w.Expect(session.Status.Endpoint).To(Equal(
-		"https://mooring-gateway.mooring-system.svc/sessions/" + w.namespace + "/coder/mcp"))
+		gatewayURL + "/sessions/" + w.namespace + "/coder/mcp"))
 	w.awaitServers("coder", "one Connected 2", "two Connected 1")
 	w.Expect(session.Status.Servers[0].Source).To(Equal("mcp:one via claude-code"))
 	w.Expect(session.Status.Servers[1].Source).To(Equal("mcp:two"))
@@ -38,7 +38,7 @@ func TestAgentSessionPublishesTheToolsOfItsServers(t *testing.T) {
 	w.Expect(owner).NotTo(BeNil())
 	w.Expect(owner.UID).To(Equal(session.UID))
 	w.Expect(object.Annotations).To(BeEmpty(), "applied by the server: no copy of the payload")
-	w.Expect(object.Data["mcp.json"]).To(Equal(`{"mcpServers":{"mooring":{"type":"http","url":"http://127.0.0.1:8330/` +
+	w.Expect(object.Data["mcp.json"]).To(Equal(`{"mcpServers":{"mooring":{"type":"http","url":"` + gatewayURL + `/` +
 		`sessions/` + w.namespace + `/coder/mcp"}}}`))
 	document := w.mustOffer("coder")
 	w.Expect(document.Servers[0].Notes).To(Equal("for ones"))

@@ -29,6 +29,9 @@ import (
 // patience is how long a test waits for what must happen; it fails after that. It is no measurement.
 const patience = pace.Patience
 
+// gatewayURL is where managers say that agents reach the gateway.
+const gatewayURL = "https://mooring-gateway.mooring-system.svc"
+
 // journal keeps what all managers logged, for the search for canaries.
 type journal struct {
 	mu   sync.Mutex
@@ -105,7 +108,7 @@ func (w *world) startManager(change ...func(*cli.Settings)) {
 	restConfig.Wrap(run.writes.wrap)
 	settings := &cli.Settings{
 		MetricsAddress: "0", ProbeAddress: "0", Workers: 4, DrainTimeout: time.Second, AllowLoopback: true,
-		Registry: run.series, WatchNamespaces: []string{w.namespace},
+		Registry: run.series, WatchNamespaces: []string{w.namespace}, GatewayURL: gatewayURL,
 	}
 	for _, f := range change {
 		f(settings)

@@ -267,7 +267,7 @@ func refer(world *World, namespace string, reference v1alpha1.ServerReference) C
 		return choice
 	}
 	choice.Foreign = true
-	if server := world.Foreign(choice.Namespace, choice.Name); server != nil && permits(server, world.Labels) {
+	if server := world.Foreign(choice.Namespace, choice.Name); server != nil && server.PermitsNamespace(world.Labels) {
 		choice.Server = server
 		return choice
 	}
@@ -275,19 +275,6 @@ func refer(world *World, namespace string, reference v1alpha1.ServerReference) C
 	choice.Message = fmt.Sprintf("namespace %q does not permit MCPServer %q to be used from namespace %q; "+
 		"its spec.allowedNamespaces can", choice.Namespace, choice.Name, namespace)
 	return choice
-}
-
-// permits tells whether a server may be used from another namespace, which has these labels.
-func permits(server *v1alpha1.MCPServer, namespace labels.Set) bool {
-	switch server.Spec.NamespacesFrom() {
-	case v1alpha1.NamespacesAll:
-		return true
-	case v1alpha1.NamespacesSelector:
-		selector, err := metav1.LabelSelectorAsSelector(server.Spec.AllowedNamespaces.Selector)
-		return err == nil && selector.Matches(namespace)
-	case v1alpha1.NamespacesSame:
-	}
-	return false
 }
 
 // leaveOut filters a server that is declared but not wanted here.

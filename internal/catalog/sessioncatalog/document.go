@@ -173,9 +173,6 @@ func (d Document) size() int {
 // CatalogTooLarge is the reason of servers whose entries are dropped.
 const CatalogTooLarge = "CatalogTooLarge"
 
-// DefaultEndpoint is where the sidecar of an agent pod listens.
-const DefaultEndpoint = "http://127.0.0.1:8330"
-
 // Publication is what is to be written for an agent session.
 type Publication struct {
 	Document Document
@@ -185,15 +182,18 @@ type Publication struct {
 	Dropped, Collisions []catalog.Ref
 }
 
-// Publish merges entries and errors and encodes the result with the connection settings for endpoint. While it is too
-// large, the largest entry (of equal ones the first by server) is replaced by an error. It fails, with
+// Publish merges entries and errors and encodes the result with the connection settings for the gateway, if there is
+// one. While it is too large, the largest entry (of equal ones the first by server) is replaced by an error. It fails, with
 // catalog.ErrTooLarge, only where the document does not fit without any entry.
-func Publish(session catalog.Ref, endpoint string, all []ServerEntry, errs []Error) (Publication, error) {
+func Publish(session catalog.Ref, gateway string, all []ServerEntry, errs []Error) (Publication, error) {
 	bySize := slices.Clone(all)
 	slices.SortStableFunc(bySize, func(a, b ServerEntry) int {
 		return cmp.Or(b.size()-a.size(), compareRefs(a.Ref, b.Ref))
 	})
-	mcp := MCPConfig(session, endpoint)
+	var mcp []byte
+	if gateway != "" {
+		mcp = MCPConfig(session, gateway)
+	}
 	best, err := publish(session, mcp, bySize, errs, 0)
 	if err == nil {
 		return best, nil
@@ -220,17 +220,25 @@ func publish(session catalog.Ref, mcp []byte, bySize []ServerEntry, errs []Error
 	slices.SortFunc(p.Dropped, compareRefs)
 	p.Document, p.Collisions = Merge(session, bySize[dropped:], append(all, errs...))
 	var err error
-	p.Encoded, err = catalog.Pack(map[string][]byte{catalog.CatalogKey: p.Document.JSON(), catalog.MCPKey: mcp})
+	documents := map[string][]byte{catalog.CatalogKey: p.Document.JSON()}
+	if mcp != nil {
+		documents[catalog.MCPKey] = mcp
+	}
+	p.Encoded, err = catalog.Pack(documents)
 	if err != nil {
 		return Publication{}, err
 	}
 	return p, nil
 }
 
-// MCPConfig returns mcp.json: how an MCP client reaches the agent session at endpoint (scheme, host and port).
-func MCPConfig(session catalog.Ref, endpoint string) []byte {
-	url := strings.TrimSuffix(endpoint, "/") + "/sessions/" + session.Namespace + "/" + session.Name + "/mcp"
-	dst := jsontree.AppendText([]byte(`{"mcpServers":{"mooring":{"type":"http","url":`), url)
+// Endpoint is the URL at which a gateway (scheme, host and port) serves the agent session.
+func Endpoint(session catalog.Ref, gateway string) string {
+	return strings.TrimSuffix(gateway, "/") + "/sessions/" + session.Namespace + "/" + session.Name + "/mcp"
+}
+
+// MCPConfig returns mcp.json: how an MCP client reaches the agent session at the gateway.
+func MCPConfig(session catalog.Ref, gateway string) []byte {
+	dst := jsontree.AppendText([]byte(`{"mcpServers":{"mooring":{"type":"http","url":`), Endpoint(session, gateway))
 	return append(dst, `}}}`...)
 }
 

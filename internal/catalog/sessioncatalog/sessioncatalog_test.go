@@ -17,6 +17,8 @@ import (
 
 var session = catalog.Ref{Namespace: "agents", Name: "coder"}
 
+const gateway = "http://127.0.0.1:8330"
+
 func ref(name string) catalog.Ref { return catalog.Ref{Namespace: "agents", Name: name} }
 
 func entry(name string, tools ...string) sessioncatalog.ServerEntry {
@@ -46,7 +48,7 @@ func merge(t *testing.T, all []sessioncatalog.ServerEntry, errs ...sessioncatalo
 
 func publish(t *testing.T, all []sessioncatalog.ServerEntry, errs ...sessioncatalog.Error) sessioncatalog.Publication {
 	t.Helper()
-	p, err := sessioncatalog.Publish(session, sessioncatalog.DefaultEndpoint, all, errs)
+	p, err := sessioncatalog.Publish(session, gateway, all, errs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +226,7 @@ func TestLargestServersAreDropped(t *testing.T) {
 		{ref("d"), "CatalogTooLarge"}})
 	equal(t, "encoding", p.Encoded.Encoding, catalog.EncodingGzip)
 	equal(t, "mcp.json", p.Encoded.Data,
-		map[string]string{"mcp.json": string(sessioncatalog.MCPConfig(session, sessioncatalog.DefaultEndpoint))})
+		map[string]string{"mcp.json": string(sessioncatalog.MCPConfig(session, gateway))})
 	equal(t, "decoded", decode(t, p.Encoded), p.Document)
 	equal(t, "again", publish(t, append([]sessioncatalog.ServerEntry{incompressible("e", 400_000)}, all...)), p)
 	if _, ok := p.Document.Server(small.Ref); !ok {
@@ -247,7 +249,7 @@ func TestNothingFits(t *testing.T) {
 		errs = append(errs, sessioncatalog.Error{Server: ref(base64.StdEncoding.EncodeToString(raw)), Reason: "X"})
 	}
 	for _, all := range [][]sessioncatalog.ServerEntry{nil, {entry("a", tool("x"))}} {
-		p, err := sessioncatalog.Publish(session, sessioncatalog.DefaultEndpoint, all, errs)
+		p, err := sessioncatalog.Publish(session, gateway, all, errs)
 		if !errors.Is(err, catalog.ErrTooLarge) || !reflect.DeepEqual(p, sessioncatalog.Publication{}) {
 			t.Errorf("%v", err)
 		}
@@ -255,7 +257,7 @@ func TestNothingFits(t *testing.T) {
 }
 
 func TestMCPConfig(t *testing.T) {
-	equal(t, "mcp.json", string(sessioncatalog.MCPConfig(session, sessioncatalog.DefaultEndpoint)),
+	equal(t, "mcp.json", string(sessioncatalog.MCPConfig(session, gateway)),
 		`{"mcpServers":{"mooring":{"type":"http","url":"http://127.0.0.1:8330/sessions/agents/coder/mcp"}}}`)
 	equal(t, "other endpoint", string(sessioncatalog.MCPConfig(session, "https://gw.test/")),
 		`{"mcpServers":{"mooring":{"type":"http","url":"https://gw.test/sessions/agents/coder/mcp"}}}`)
@@ -354,7 +356,7 @@ func TestPropertySameInputSameBytes(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	p, err := sessioncatalog.Publish(session, sessioncatalog.DefaultEndpoint,
+	p, err := sessioncatalog.Publish(session, gateway,
 		[]sessioncatalog.ServerEntry{entry("a", tool("x"))},
 		[]sessioncatalog.Error{{Server: ref("b"), Reason: "X"}})
 	if err != nil {
@@ -398,7 +400,7 @@ func BenchmarkPublish(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := sessioncatalog.Publish(session, sessioncatalog.DefaultEndpoint, all, nil); err != nil {
+		if _, err := sessioncatalog.Publish(session, gateway, all, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -133,6 +133,9 @@ func Notification(method string, params json.RawMessage) []byte {
 // Reply encodes a result for the request with the encoded id.
 func Reply(id, result json.RawMessage) []byte { return encode(id, "", "result", result) }
 
+// Fail encodes an encoded error for the request with the encoded id.
+func Fail(id, fault json.RawMessage) []byte { return encode(id, "", "error", fault) }
+
 // Refusal encodes an error for the request with the encoded id.
 func Refusal(id json.RawMessage, code int64, message string) []byte {
 	fault := append([]byte(`{"code":`), strconv.AppendInt(nil, code, 10)...)

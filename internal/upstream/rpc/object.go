@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // Member is one member of a JSON object, its value as it came.
@@ -66,6 +67,14 @@ func (o Object) With(name string, value json.RawMessage) Object {
 		out = append(out, Member{Name: name, Value: value})
 	}
 	return out
+}
+
+// Without returns the object without a member.
+func (o Object) Without(name string) Object {
+	if o.Get(name) == nil {
+		return o
+	}
+	return slices.DeleteFunc(slices.Clone(o), func(m Member) bool { return m.Name == name })
 }
 
 // Encode writes the object.

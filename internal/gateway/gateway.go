@@ -1,0 +1,137 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mooring-dev/mooring/api/v1alpha1"
+	"github.com/mooring-dev/mooring/internal/gateway/directory"
+	"github.com/mooring-dev/mooring/internal/gateway/identity"
+	"github.com/mooring-dev/mooring/internal/session"
+)
+
+// Identity says who calls and what they may use.
+type Identity interface {
+	Authenticate(ctx context.Context, token string) (*identity.Caller, error)
+	MayUse(ctx context.Context, caller *identity.Caller, object identity.Object) (bool, error)
+}
+
+// Sessions carry calls to servers.
+type Sessions interface {
+	Call(ctx context.Context, key session.Key, from session.Caller, call session.Call) (session.Answer, error)
+}
+
+// Directory says what is offered.
+type Directory interface {
+	SessionOffer(name types.NamespacedName) *directory.Offer
+	ServerOffer(name types.NamespacedName) *directory.Offer
+}
+
+// Options are what a Gateway is made with.
+type Options struct {
+	Identity  Identity
+	Directory Directory
+	Sessions  Sessions
+	// Hold has Sessions know a server before it is called; nil where another one sees to that.
+	Hold func(ctx context.Context, server *v1alpha1.MCPServer) error
+	// Anonymous takes requests without a token as those of a developer. It is for loopback listeners alone.
+	Anonymous bool
+	// AllowedHosts are names that the gateway is reached by besides loopback and the names of its Service.
+	AllowedHosts []string
+	// AllowedOrigins may call from browsers.
+	AllowedOrigins []string
+	// MaxInflightBytes bounds the requests and results that are held at one time. Default 256 MiB.
+	MaxInflightBytes int64
+	// Version is told to clients.
+	Version string
+	// Log gets a line for each call.
+	Log logr.Logger
+}
+
+// Gateway serves agents. New makes one.
+type Gateway struct {
+	options  Options
+	guard    *guard
+	sdk      *sdk
+	inflight inflight
+	requests atomic.Uint64
+	// ending is closed when no stream is to stand any more.
+	ending chan struct{}
+	mux    *http.ServeMux
+}
+
+const defaultInflight = 256 << 20
+
+// New returns a Gateway for the options.
+func New(options Options) *Gateway {
+	if options.MaxInflightBytes <= 0 {
+		options.MaxInflightBytes = defaultInflight
+	}
+	g := &Gateway{
+		options: options, guard: newGuard(options.AllowedHosts, options.AllowedOrigins), sdk: newSDK(options.Version),
+		inflight: inflight{most: options.MaxInflightBytes}, mux: http.NewServeMux(),
+		ending: make(chan struct{}),
+	}
+	const name = "{namespace}/{name}"
+	for _, end := range []string{"/mcp", "/mcp/{$}"} {
+		g.mux.HandleFunc("/sessions/"+name+end, g.serve(directory.SessionKind, g.serveMCP))
+		g.mux.HandleFunc("/servers/"+name+end, g.serve(directory.ServerKind, g.serveMCP))
+	}
+	g.mux.HandleFunc("GET /sessions/"+name+"/catalog", g.serve(directory.SessionKind, g.serveCatalog))
+	g.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		writeFault(w, http.StatusNotFound, "there is nothing here; agents connect to /sessions/NAMESPACE/NAME/mcp")
+	})
+	return g
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if fault := g.guard.check(w.Header(), r); fault != "" {
+		writeFault(w, http.StatusForbidden, fault)
+		return
+	}
+	if r.Method == http.MethodOptions && w.Header().Get("Access-Control-Allow-Origin") != "" {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	g.mux.ServeHTTP(w, r)
+}
+
+// visit is one request of a caller who may use what it names.
+type visit struct {
+	*http.Request
+	offer  *directory.Offer
+	caller *identity.Caller
+}
+
+// serve lets those through who may use the object that the path names.
+func (g *Gateway) serve(kind directory.Kind, next func(http.ResponseWriter, *visit)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{Request: r}
+		name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+		var ok bool
+		if v.caller, ok = g.authenticate(w, r); !ok {
+			return
+		}
+		find := g.options.Directory.SessionOffer
+		if kind == directory.ServerKind {
+			find = g.options.Directory.ServerOffer
+		}
+		v.offer = find(name)
+		if !g.authorise(w, v, kind, name) {
+			return
+		}
+		if v.offer == nil {
+			writeFault(w, http.StatusNotFound, "there is no "+string(kind)+" "+name.String())
+			return
+		}
+		next(w, v)
+	}
+}
+
+// endStreams ends the streams that stand until a client leaves.
+func (g *Gateway) endStreams() { close(g.ending) }

@@ -1,0 +1,84 @@
+package gateway
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+const (
+	maxRequest = 4 << 20
+	// serviceName begins the names of the gateway's Service.
+	serviceName = "mooring-gateway"
+)
+
+// guard refuses requests that a browser was made to send: by a name that is rebound to our address, or from a page of
+// another origin.
+type guard struct{ hosts, origins []string }
+
+func newGuard(hosts, origins []string) *guard {
+	g := &guard{}
+	for _, host := range hosts {
+		g.hosts = append(g.hosts, strings.ToLower(host))
+	}
+	for _, origin := range origins {
+		g.origins = append(g.origins, strings.ToLower(strings.TrimSuffix(origin, "/")))
+	}
+	return g
+}
+
+// check returns why the request is refused, empty when it is not. It tells browsers of an origin that is allowed.
+func (g *guard) check(header http.Header, r *http.Request) string {
+	if !g.knows(hostname(r.Host)) {
+		return "the name in the Host header is not one of the gateway's; give it to --allowed-hosts if it is to be one"
+	}
+	origin := strings.ToLower(r.Header.Get("Origin"))
+	if origin == "" {
+		return ""
+	}
+	if !slices.Contains(g.origins, origin) {
+		return "requests from pages of this Origin are not taken; give it to --allowed-origins if they are to be"
+	}
+	header.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+	header.Set("Access-Control-Allow-Methods", "GET, POST")
+	header.Set("Access-Control-Allow-Headers", "*, Authorization")
+	header.Set("Vary", "Origin")
+	return ""
+}
+
+// knows tells whether a host is a loopback name, one of our Service's, an address by which a pod or a probe is
+// reached, or one that was allowed.
+func (g *guard) knows(host string) bool {
+	if address, err := netip.ParseAddr(host); err == nil {
+		return address.IsValid() // a name is what is rebound, an address cannot be
+	}
+	labels := strings.SplitN(strings.TrimSuffix(host, ".cluster.local"), ".", 3)
+	ours := labels[0] == serviceName && (len(labels) == 1 || len(labels) == 3 && labels[2] == "svc")
+	return host == "localhost" || ours || slices.Contains(g.hosts, host)
+}
+
+func hostname(hostport string) string {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// inflight bounds the bytes that are held at one time.
+type inflight struct {
+	most int64
+	held atomic.Int64
+}
+
+// take reserves bytes, which release gives back; false when there is no room.
+func (i *inflight) take(bytes int64) (release func(), ok bool) {
+	if i.held.Add(bytes) > i.most {
+		i.held.Add(-bytes)
+		return nil, false
+	}
+	return func() { i.held.Add(-bytes) }, true
+}
