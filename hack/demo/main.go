@@ -13,6 +13,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+
+	"github.com/mooring-dev/mooring/hack/launch"
 )
 
 func main() {
@@ -55,7 +57,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return err
 	}
-	return perform(ctx, &stage{bin: bin, state: state}, o)
+	return perform(ctx, &stage{Group: launch.Group{Dir: state}, bin: bin, state: state}, o)
 }
 
 // perform plays the whole demo on the stage, and clears it.

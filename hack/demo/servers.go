@@ -41,7 +41,7 @@ func (s *stage) startServers(ctx context.Context) ([]server, error) {
 	for i := range servers {
 		arguments := append([]string{"--listen=127.0.0.1:0"}, flags[i]...)
 		command := exec.Command(filepath.Join(s.bin, "sample-server"), arguments...)
-		url, err := s.start(ctx, servers[i].name, "listening", command)
+		url, err := s.Start(ctx, servers[i].name, "listening", command)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (s *stage) startEverything(ctx context.Context) ([]server, error) {
 	}
 	command := exec.Command(node, "--import", loopback, script, "streamableHttp")
 	command.Env = append(os.Environ(), "PORT=0")
-	address, err := s.start(ctx, "everything", "listening", command)
+	address, err := s.Start(ctx, "everything", "listening", command)
 	if err != nil {
 		return nil, err
 	}

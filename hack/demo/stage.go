@@ -1,106 +1,28 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
-)
 
-const (
-	startTimeout = 2 * time.Minute
-	stopTimeout  = 15 * time.Second
+	"github.com/mooring-dev/mooring/hack/launch"
 )
 
 // stage is what runs during a demo.
 type stage struct {
+	launch.Group
 	bin, state string
-	running    []*program
 	fakes      fakes
 }
 
-// program is one process that the demo started.
-type program struct {
-	name    string
-	command *exec.Cmd
-	ended   chan struct{}
-}
-
-// start runs a program and waits until it prints a line that starts with ready; it returns the rest of that line. The
-// program's output goes to a file of its name.
-func (s *stage) start(ctx context.Context, name, ready string, command *exec.Cmd) (string, error) {
-	log, err := os.Create(filepath.Join(s.state, name+".log"))
-	if err != nil {
-		return "", err
-	}
-	reader, writer := io.Pipe()
-	command.Stdout = io.MultiWriter(log, writer)
-	command.Stderr = command.Stdout
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is ours to pass on, in order
-	if err := command.Start(); err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
-	}
-	p := &program{name: name, command: command, ended: make(chan struct{})}
-	s.running = append(s.running, p)
-	go func() {
-		defer close(p.ended)
-		_ = command.Wait() // its status is told by its log
-		_ = writer.Close()
-		_ = log.Close()
-	}()
-	found := make(chan string, 1)
-	go watchFor(reader, ready, found)
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	select {
-	case rest := <-found:
-		return rest, nil
-	case <-p.ended:
-		return "", fmt.Errorf("%s ended before it was ready; see %s", name, log.Name())
-	case <-ctx.Done():
-		return "", fmt.Errorf("%s was not ready in time; see %s", name, log.Name())
-	}
-}
-
-// watchFor sends the rest of the first line that has the prefix, and reads on, so that the program never blocks.
-func watchFor(reader io.Reader, prefix string, found chan<- string) {
-	lines := bufio.NewScanner(reader)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if rest, ok := strings.CutPrefix(lines.Text(), prefix); ok {
-			select {
-			case found <- strings.TrimSpace(rest):
-			default:
-			}
-		}
-	}
-	_, _ = io.Copy(io.Discard, reader)
-}
-
-// stop ends all programs, the last one first, and waits for each.
+// stop ends all that runs.
 func (s *stage) stop() error {
 	defer s.fakes.close()
-	var errs []error
-	for i := len(s.running) - 1; i >= 0; i-- {
-		p := s.running[i]
-		_ = p.command.Process.Signal(syscall.SIGTERM) // it may have ended
-		select {
-		case <-p.ended:
-		case <-time.After(stopTimeout):
-			_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)
-			<-p.ended
-			errs = append(errs, fmt.Errorf("%s had to be killed", p.name))
-		}
-	}
-	return errors.Join(errs...)
+	return s.Stop()
 }
 
 // startMooring runs the embedded control plane and the manager.
@@ -112,7 +34,7 @@ func (s *stage) startMooring(ctx context.Context) error {
 	fmt.Println("starting etcd, kube-apiserver and the manager ...")
 	command := exec.Command(filepath.Join(s.bin, "mooring"), "dev", "--dir", s.state, "--assets", assets,
 		"--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=0")
-	_, err := s.start(ctx, "mooring", "kubeconfig:", command)
+	_, err := s.Start(ctx, "mooring", "kubeconfig:", command)
 	return err
 }
 
