@@ -4,14 +4,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AgentSessionStatus is what Mooring offers an agent, and how its servers stand. It is written on changes only and
+// AgentSessionStatus is what Mooring offers an agent, and the state of its servers. It is written on changes only and
 // holds no secret.
 type AgentSessionStatus struct {
 	// observedGeneration is the metadata.generation that was last acted on, -1 before the first.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions tell where the session stands: Ready, ServersResolved, CatalogPublished; and, only while True,
+	// conditions tell the state of the session: Ready, ServersResolved, CatalogPublished; and, only while True,
 	// Reconciling, Stalled.
 	// +optional
 	// +listType=map
@@ -30,7 +30,7 @@ type AgentSessionStatus struct {
 	// +kubebuilder:validation:MaxLength=32
 	Summary string `json:"summary,omitempty"`
 
-	// nativeKeys name the Secrets that hold the keys of services that the agent covers by itself, for the author of
+	// nativeKeys name the Secrets that hold the keys of services that the agent covers natively, for the author of
 	// its pod to mount. Nothing is copied.
 	// +optional
 	// +listType=atomic
@@ -56,7 +56,7 @@ type AgentSessionStatus struct {
 	LastHandledReloadAt string `json:"lastHandledReloadAt,omitempty"`
 }
 
-// SessionServerStatus is how one server stands in an agent session.
+// SessionServerStatus is the state of one server in an agent session.
 type SessionServerStatus struct {
 	// name is the name of the MCPServer.
 	// +optional
@@ -110,14 +110,14 @@ const (
 	ServerNotPermitted = "NotPermitted"
 )
 
-// NativeKey says where the key of a service stands that an agent covers by itself.
+// NativeKey says where the key of a service is that an agent covers natively.
 type NativeKey struct {
 	// env is the environment variable by which the agent takes the key, such as EXA_API_KEY.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Env string `json:"env,omitempty"`
 
-	// secretKeyRef is where the key stands, as a pod's env takes it.
+	// secretKeyRef is where the key is, as a pod's env takes it.
 	// +optional
 	SecretKeyRef *NativeKeySource `json:"secretKeyRef,omitempty"`
 }

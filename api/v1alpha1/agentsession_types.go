@@ -24,7 +24,7 @@ type AgentSessionSpec struct {
 	// +optional
 	ProjectConfig Toggle `json:"projectConfig,omitempty"`
 
-	// nativeIntegrations are services that the agent covers by itself: a server that offers nothing beyond one of
+	// nativeIntegrations are services that the agent covers natively: a server that offers nothing beyond one of
 	// them is left out, and status.nativeKeys names the Secret that holds its key. The only one is Exa. Absent or
 	// empty means none.
 	// +optional
@@ -221,7 +221,7 @@ type AgentSession struct {
 	// +optional
 	Spec AgentSessionSpec `json:"spec,omitzero"`
 
-	// status is what Mooring offers the agent, and how the servers stand.
+	// status is what Mooring offers the agent, and the state of the servers.
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
 	Status AgentSessionStatus `json:"status,omitzero"`

@@ -11,7 +11,7 @@ const (
 	// On an MCPServer:
 	//
 	// True: ReasonReady, ReasonDisabled.
-	// False or Unknown: the reason of the first condition that stands in the way, in the order Accepted, Connected,
+	// False or Unknown: the reason of the first condition that prevents it, in the order Accepted, Connected,
 	// CatalogPublished; or ReasonCallsFailing.
 	//
 	// On an AgentSession:
@@ -163,7 +163,7 @@ const (
 	// ReasonInvalidCABundle signals that the referenced CA bundle holds no usable PEM certificate.
 	ReasonInvalidCABundle = "InvalidCABundle"
 	// ReasonAddressNotAllowed signals that the address is one which the operator's administrator forbids. On
-	// ConditionAccepted: it stands literally in the URL; on ConditionConnected: the host name led to it.
+	// ConditionAccepted: it is literally in the URL; on ConditionConnected: the host name led to it.
 	ReasonAddressNotAllowed = "AddressNotAllowed"
 	// ReasonSecretNotFound signals that a referenced Secret does not exist.
 	ReasonSecretNotFound = "SecretNotFound"

@@ -28,7 +28,7 @@
 //
 // An empty list means what an absent one means, because a Go client cannot send the difference.
 //
-// Rules that judge a URL or a header stand on the object around it and point at the field, because a rule on the
+// Rules that judge a URL or a header are on the object around it and point at the field, because a rule on the
 // field itself would repeat the refused value, and with it perhaps a password, in the error and the audit log.
 //
 // +kubebuilder:object:generate=true

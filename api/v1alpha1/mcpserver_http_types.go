@@ -6,7 +6,7 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule=`self.url.matches(r'^[!-~]*$')`,message=`url must be printable ASCII without spaces: percent-encode other characters`,fieldPath=`.url`
 // +kubebuilder:validation:XValidation:rule=`!self.url.matches(r'^[a-z]*://[^/?#]*@')`,message=`url must not hold user-info (user:password@): put the credential in a Secret and refer to it from auth or headers`,fieldPath=`.url`
 // +kubebuilder:validation:XValidation:rule=`!self.url.contains('#')`,message=`url must not have a fragment (#...): a server never sees it`,fieldPath=`.url`
-// +kubebuilder:validation:XValidation:rule=`!self.url.matches(r'^[^/?]*(//[^/?#]*)?[$]')`,message=`$(NAME) may stand only in the path and query of url, not in its scheme, host or port`,fieldPath=`.url`
+// +kubebuilder:validation:XValidation:rule=`!self.url.matches(r'^[^/?]*(//[^/?#]*)?[$]')`,message=`$(NAME) is allowed only in the path and query of url, not in its scheme, host or port`,fieldPath=`.url`
 // +kubebuilder:validation:XValidation:rule=`!self.url.matches(r'^https?://[^/?#$@]*([/?][!-~]*)?$') || (isURL(self.url) && self.url.matches(r'^https?://([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?[.]?|\[[0-9A-Fa-f:.]+\])(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?([/?]|$)'))`,message=`url must be a valid URL with a host, such as https://mcp.example.com/mcp: check its host, port and percent-encoding`,fieldPath=`.url`
 // +kubebuilder:validation:XValidation:rule=`!self.url.contains('?') || self.url.split('?', 2)[1].split('&').all(p, !p.matches(r'(?i)^([^=]*(%[0-9a-f][0-9a-f]|[^a-z0-9=]))?(api|access|account|auth|bearer|client|id|personal|private|refresh|secret|session|subscription|user)?(token|key|secret|sig|signature|password|passwd|passphrase|pwd|auth|authorization|credentials?|bearer|jwt)([^a-z0-9=][^=]*)?(=.*)?$') || p.matches(r'^[^=]*=[$][(][A-Za-z_][A-Za-z0-9_]*[)]$'))`,message=`a query parameter of url that looks like a credential (key, token, secret, ...) must have exactly one $(NAME) as its value: define NAME in spec.variables with valueFrom`,fieldPath=`.url`
 // +kubebuilder:validation:XValidation:rule=`!has(self.headers) || self.headers.all(h, self.headers.exists_one(g, g.name.lowerAscii() == h.name.lowerAscii()))`,message=`header names must differ in more than upper and lower case`,fieldPath=`.headers`
@@ -14,7 +14,7 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule=`!has(self.tls) || !self.url.startsWith('http://')`,message=`tls needs a url that begins with https://`,fieldPath=`.tls`
 // +kubebuilder:validation:XValidation:rule=`!has(self.proxyURL) || (self.proxyURL.matches(r'^https?://([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?[.]?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$') && isURL(self.proxyURL))`,message=`proxyURL must be of the form http://host:port or https://host:port, without user-info, path and query`,fieldPath=`.proxyURL`
 type HTTPTransport struct {
-	// url is the server's MCP endpoint, such as https://mcp.example.com/mcp. $(NAME) may stand in path and query and
+	// url is the server's MCP endpoint, such as https://mcp.example.com/mcp. $(NAME) is allowed in path and query and
 	// is replaced from spec.variables.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -65,7 +65,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule=`has(self.value) != has(self.valueFrom)`,message=`set exactly one of value and valueFrom`
 // +kubebuilder:validation:XValidation:rule=`self.name.matches(r'^[A-Za-z0-9!#$%&*+.^_|~\x27\x60-]+$')`,message=`name must be a header name: letters, digits and - _ . and the like, without spaces and ':'`,fieldPath=`.name`
-// +kubebuilder:validation:XValidation:rule=`!(self.name.lowerAscii() in ['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'host', 'content-length', 'content-type', 'content-encoding', 'accept', 'accept-encoding', 'last-event-id']) && !self.name.lowerAscii().startsWith('mcp-')`,message=`name must not be a header that the HTTP or MCP client sets by itself (Host, Accept, Content-*, Connection, Mcp-*, ...)`,fieldPath=`.name`
+// +kubebuilder:validation:XValidation:rule=`!(self.name.lowerAscii() in ['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'host', 'content-length', 'content-type', 'content-encoding', 'accept', 'accept-encoding', 'last-event-id']) && !self.name.lowerAscii().startsWith('mcp-')`,message=`name must not be a header that the HTTP or MCP client sets automatically (Host, Accept, Content-*, Connection, Mcp-*, ...)`,fieldPath=`.name`
 // +kubebuilder:validation:XValidation:rule=`!has(self.value) || self.name.lowerAscii() != 'authorization' || self.value.matches(r'^([A-Za-z0-9_-]+ )?[$][(][A-Za-z_][A-Za-z0-9_]*[)]$')`,message=`an Authorization header must not hold a credential in clear: use auth.bearer, or valueFrom`,fieldPath=`.value`
 // +kubebuilder:validation:XValidation:rule=`!has(self.value) || self.value.matches(r'^[!-~]([ -~]*[!-~])?$')`,message=`value must be printable ASCII without leading or trailing spaces`,fieldPath=`.value`
 type Header struct {

@@ -10,7 +10,7 @@ type MCPServerStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions tell where the server stands: Ready, Accepted, Connected, CatalogPublished; and, only while True,
+	// conditions tell the state of the server: Ready, Accepted, Connected, CatalogPublished; and, only while True,
 	// ToolsDrifted, Quarantined, Retired, Reconciling, Stalled.
 	// +optional
 	// +listType=map

@@ -103,7 +103,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule=`has(self.value) != has(self.valueFrom)`,message=`set exactly one of value and valueFrom`
 type Variable struct {
-	// name is what stands between $( and ).
+	// name is what is between $( and ).
 	// +required
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[A-Za-z_][A-Za-z0-9_]*$')`,message=`name must consist of letters, digits and '_', and not begin with a digit`
 	// +kubebuilder:validation:MinLength=1

@@ -34,7 +34,7 @@ func newImport() *cobra.Command {
 		Long: "Translate the MCP configuration of Claude Code, Claude Desktop, Cursor, VS Code and clients like them, or\n" +
 			"a registry's server.json, into MCPServers and the Secrets that they need.\n\n" +
 			"Manifests go to standard output; what was assumed or could not be translated is said on standard error.\n" +
-			"Credentials that stand in the file become Secrets. Values that the file only refers to are to be filled in.",
+			"Credentials in the file become Secrets. Values that the file only refers to are to be filled in.",
 		Example: "  mooring import .mcp.json -n agents | kubectl apply -f -\n" +
 			"  mooring import .vscode/mcp.json --secrets placeholder > servers.yaml\n" +
 			"  mooring import server.json --name weather -o json",

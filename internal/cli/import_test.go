@@ -122,7 +122,7 @@ func TestTwoPlacesOfOneFileAreToldApart(t *testing.T) {
 	_, notes, err := runImport(`{"mcpServers": {"c": {"url": "https://c.example"}, "c": {"url": "https://d.example"}},
 		"projects": {"/p": {"mcpServers": {"d": {"url": "https://d.example", "cwd": "x"}}}}}`, "-")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(notes).To(Equal("server c stands twice; the last one counts\n" +
+	g.Expect(notes).To(Equal("server c occurs twice; the last one counts\n" +
 		"d (project /p): cwd is not carried over: a pod has its image's working directory\n" +
 		"2 of 2 servers translated\n"))
 }

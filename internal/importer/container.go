@@ -47,7 +47,7 @@ func (p *process) container(words []template) error {
 	return r.image(words[at], words[at+1:])
 }
 
-// flags translates the flags, and returns where the image stands.
+// flags translates the flags, and returns where the image is.
 func (r *containerRun) flags(words []template) (image int, err error) {
 	for i := 0; i < len(words); i++ {
 		name, content, attached := runFlag(words[i])

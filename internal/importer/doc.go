@@ -25,5 +25,5 @@
 // Secret: there it does no harm.
 //
 // A stdio entry says which command runs, not in which image. The images of well-known runners are assumed and said;
-// where an image or a command cannot be known, a mark stands in its place and the server is disabled.
+// where an image or a command cannot be known, a mark takes its place and the server is disabled.
 package importer

@@ -93,7 +93,7 @@ func readFile(text []byte, origin Origin) (*file, error) {
 // addAll adds a map of entries, each like the declaration that is given. They are a client's unless it says otherwise.
 func (f *file) addAll(servers *object, like declaration) {
 	for _, key := range servers.duplicates() {
-		f.notes = append(f.notes, "server "+credential.Show(key)+" stands twice; the last one counts")
+		f.notes = append(f.notes, "server "+credential.Show(key)+" occurs twice; the last one counts")
 	}
 	for name, member := range servers.all() {
 		d := like

@@ -187,7 +187,7 @@ func (a asked) sealed(t template, name, shown string) template {
 	return template{{ref: ref}}
 }
 
-// sealedParts makes secrets of what stands beside the references of a text that is declared one, of an assignment
+// sealedParts makes secrets of what is beside the references of a text that is declared one, of an assignment
 // behind the =. The words of a command line have no place for what is declared of them.
 func (a asked) sealedParts(t template, name, shown string, assignment bool) template {
 	var out template
@@ -219,7 +219,7 @@ func scalarOf(fields *object, name string) (string, bool) {
 	return scalar(member)
 }
 
-// curly takes {name} out of a text where variables declares the name; what else stands in braces stays.
+// curly takes {name} out of a text where variables declares the name; anything else in braces stays.
 func curly(raw string, variables *object) template {
 	var out template
 	for {

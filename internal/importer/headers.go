@@ -36,7 +36,7 @@ func (r *remote) bindHeaders() {
 		case ownHeaders[lower], strings.HasPrefix(lower, "mcp-"):
 			r.say("%s is left out: the HTTP or MCP client sets it itself", shown)
 		case slices.ContainsFunc(r.headers[i+1:], same):
-			r.say("%s stands twice; the last one counts", shown)
+			r.say("%s occurs twice; the last one counts", shown)
 		case len(r.spec.HTTP.Headers) == mostHeaders:
 			r.say("%s is left out: there may be %d", shown, mostHeaders)
 		case lower == authorization:
@@ -68,7 +68,7 @@ func (r *remote) put(name string, bound value) {
 }
 
 // authorize translates an Authorization header. A bearer token is what spec.http.auth is for; of another scheme with a
-// variable the scheme may stand in clear; anything else is one value from the Secret.
+// variable the scheme may be in clear; anything else is one value from the Secret.
 func (r *remote) authorize(t template, name string) {
 	at := spot{"header Authorization", "authorization"}
 	if known, ok := t.known(); ok && strings.TrimSpace(known) == "" {
@@ -90,7 +90,7 @@ func (r *remote) authorize(t template, name string) {
 	}
 }
 
-// authorizeBasic sends what stood in the URL as user-info, unless a header says otherwise.
+// authorizeBasic sends the user-info of the URL, unless a header says otherwise.
 func (r *remote) authorizeBasic() {
 	if r.basic == "" {
 		return
@@ -99,7 +99,7 @@ func (r *remote) authorizeBasic() {
 		return strings.ToLower(h.Name) == authorization
 	})
 	if taken {
-		r.say("the user-info of url is left out: a header Authorization stands against it")
+		r.say("the user-info of url is left out: a header Authorization overrides it")
 		return
 	}
 	if len(r.spec.HTTP.Headers) == mostHeaders {

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	// Origin is what the file's path tells.
 	Origin Origin
-	// Namespace is that of the objects; empty leaves it to whoever applies them.
+	// Namespace is that of the objects; empty leaves it to kubectl.
 	Namespace string
 	// Names keeps only these entries, by their names in the file or in the result. Empty keeps all.
 	Names []string
@@ -30,7 +30,7 @@ type Result struct {
 
 // Entry is one entry of the file.
 type Entry struct {
-	// Name is the entry's name in the file, and Place where it stands, if more than one place has entries.
+	// Name is the entry's name in the file, and Place where it is, if more than one place has entries.
 	Name, Place string
 	// Server is the translation, nil when the entry was left out.
 	Server *v1alpha1.MCPServer
@@ -163,7 +163,7 @@ func (d *declaration) fill(b *binder) error {
 		return errors.New("the entry is not a JSON object")
 	}
 	for _, key := range d.fields.duplicates() {
-		b.entry.say("%s stands twice; the last one counts", credential.Show(key))
+		b.entry.say("%s occurs twice; the last one counts", credential.Show(key))
 	}
 	if err := d.translation(d, b); err != nil {
 		return err

@@ -63,7 +63,7 @@ func assignNames(originals []original) []string {
 
 func (o original) identity() string { return o.place + "\x00" + o.name }
 
-// mapNames maps each by itself. Owners are left out where the rest tells the servers apart.
+// mapNames maps each on its own. Owners are left out where the rest tells the servers apart.
 func mapNames(originals []original) []string {
 	out, count := make([]string, len(originals)), map[string]int{}
 	for i, o := range originals {

@@ -87,9 +87,9 @@ func (r *remote) address() error {
 }
 
 // noVariable is why a reference cannot be translated in a url's beginning.
-const noVariable = "which the file does not tell, and no variable may stand there"
+const noVariable = "which the file does not tell, and no variable is allowed there"
 
-// scheme takes https:// or http:// off the front. No variable may stand there.
+// scheme takes https:// or http:// off the front. No variable is allowed there.
 func (r *remote) scheme(t template) (name string, rest template, err error) {
 	before, rest, found := t.cut("://")
 	name, literal := before.literal()
@@ -106,7 +106,7 @@ func (r *remote) scheme(t template) (name string, rest template, err error) {
 	}
 }
 
-// origin is scheme://host:port, and the path behind it. No variable may stand in it.
+// origin is scheme://host:port, and the path behind it. No variable is allowed in it.
 func (r *remote) origin(before template) (string, template, error) {
 	scheme, rest, err := r.scheme(before)
 	if err != nil {
@@ -181,9 +181,9 @@ func (r *remote) query(t template) ([]string, error) {
 		name, ok := key.literal()
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("a key of its url's query has %s; variables may stand in values alone", key.references())
+			return nil, fmt.Errorf("a key of its url's query has %s; variables are allowed in values only", key.references())
 		case !credential.Harmless(name):
-			return nil, errors.New("a key of its url's query may be a credential; it would stand in clear")
+			return nil, errors.New("a key of its url's query may be a credential; it would be in clear text")
 		case name == "" && len(content) == 0:
 			continue
 		}

@@ -82,7 +82,7 @@ func closing(raw string) int {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// expand gives the meaning of what stands between ${ and }. Of a form that is not known the name alone is used: what
+// expand gives the meaning of what is between ${ and }. Of a form that is not known the name alone is used: what
 // follows may be a value.
 func (s scope) expand(body string) template {
 	kind, name, found := strings.Cut(body, ":")

@@ -20,7 +20,7 @@ type process struct {
 	environment []pair
 }
 
-// mark stands where a person must fill something in; the server is disabled until then.
+// mark is where a person must fill something in; the server is disabled until then.
 const mark = "fill-in"
 
 // runner is a command that gets a server from a package registry and runs it.
@@ -209,7 +209,7 @@ func (p *process) headerLine(word template, at spot) string {
 	}
 }
 
-// assigned is what may stand before = in an argument: a flag or a variable.
+// assigned is what may be before = in an argument: a flag or a variable.
 var assigned = regexp.MustCompile(`^-{0,2}[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // named translates a word that has a name and a value.

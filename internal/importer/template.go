@@ -16,7 +16,7 @@ type part struct {
 	ref   *reference
 }
 
-// Reference stands for a value that is known only where the file is used.
+// reference is a value that is known only where the file is used.
 type reference struct {
 	// Name is the name of what is referred to, from which those of variables and keys are made.
 	Name string
@@ -31,7 +31,7 @@ type reference struct {
 	prompt string
 }
 
-// Sensitive tells whether the value must not stand in clear.
+// Sensitive tells whether the value must not be in clear.
 func (r *reference) sensitive() bool {
 	return r.Secret || credential.Named(r.Name) || !credential.Harmless(r.fallback)
 }
@@ -44,7 +44,7 @@ func (r *reference) hidden() secret.Value {
 	return secret.New(r.fallback)
 }
 
-// Inline tells whether the given value may stand in the reference's place, in clear.
+// Inline tells whether the given value may replace the reference, in clear.
 func (r *reference) inline() bool {
 	return r.given && (!r.sensitive() || r.fallback != "" && credential.Switch(r.fallback))
 }
@@ -106,7 +106,7 @@ func (t template) known() (string, bool) {
 	return out.String(), true
 }
 
-// Gapped is the text with a credential.Gap for each reference, for whoever looks at a text as a whole.
+// Gapped is the text with a credential.Gap for each reference, to judge a text as a whole.
 func (t template) gapped() string {
 	var out strings.Builder
 	for _, p := range t {
@@ -148,7 +148,7 @@ func (t template) references() string {
 	return strings.Join(shown, " and ")
 }
 
-// Cut cuts at the first separator that stands in text.
+// Cut cuts at the first separator in plain text.
 func (t template) cut(separator string) (before, after template, found bool) {
 	for i, p := range t {
 		if p.ref != nil {
@@ -161,7 +161,7 @@ func (t template) cut(separator string) (before, after template, found bool) {
 	return t, nil, false
 }
 
-// Split cuts at every separator that stands in text.
+// Split cuts at every separator in plain text.
 func (t template) split(separator string) []template {
 	var out []template
 	for {

@@ -37,7 +37,7 @@ type value struct {
 	from  *v1alpha1.ValueSource
 }
 
-// spot describes where a value stands: how notes call it, and the key that it gets in the Secret.
+// spot describes where a value is: how notes call it, and the key that it gets in the Secret.
 type spot struct{ shown, key string }
 
 // settle puts values that the file gives, and that are no secret, into the place of their references.
@@ -53,7 +53,7 @@ func (b *binder) settle(t template) template {
 	return out
 }
 
-// bind decides where a value goes. A sensitive one never stands in clear.
+// bind decides where a value goes. A sensitive one is never in clear.
 func (b *binder) bind(t template, at spot, sensitive bool) value {
 	if !sensitive {
 		t = b.settle(t)
@@ -83,7 +83,7 @@ func (b *binder) inline(t template, at spot, sensitive bool) string {
 }
 
 // compose makes text of several parts, of which some may be secret. What speaks of a secret and the secret itself may
-// be different parts, as in postgres://${USER}:password@host; then none stands in clear.
+// be different parts, as in postgres://${USER}:password@host; then none is in clear.
 func (b *binder) compose(t template, at spot, sensitive bool) string {
 	sensitive = sensitive || !credential.Harmless(t.gapped())
 	var out strings.Builder
@@ -107,7 +107,7 @@ func harmlessBetween(text string, first bool) bool {
 	return first && isScheme(text) || len(credential.Words(text)) == 0
 }
 
-// whole makes one key of several parts, for places where no text may stand beside a variable.
+// whole makes one key of several parts, for places where no text is allowed beside a variable.
 func (b *binder) whole(t template, at spot) *v1alpha1.ValueSource {
 	if ref := t.single(); ref != nil {
 		return b.refer(ref)
@@ -118,7 +118,7 @@ func (b *binder) whole(t template, at spot) *v1alpha1.ValueSource {
 	return b.add(at.key, secret.Value{}, at.shown+", made with "+t.references())
 }
 
-// keep puts a value of the file into the Secret. A text that only stands where a credential is wanted is left out.
+// keep puts a value of the file into the Secret. A placeholder for a credential is left out.
 func (b *binder) keep(key, literal, shown string) *v1alpha1.ValueSource {
 	if credential.Wanting(literal) {
 		return b.add(key, secret.Value{}, shown)

@@ -65,7 +65,7 @@ type pendingCall struct {
 	from Caller
 	call Call
 	// ctx ends with the caller's, or with cause errCallTimeout when the deadline passes. waiting also ends when the
-	// server is shut: under it stands all that is not a request in flight.
+	// server is shut: it bounds all but a request in flight.
 	ctx, waiting context.Context
 	// callMax is when the call ends at the latest, deadline when it ends if the server stays silent, in Unix
 	// nanoseconds: progress moves it from another goroutine.

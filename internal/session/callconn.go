@@ -139,7 +139,7 @@ func (c *callConn) run() {
 	c.conn.close()
 }
 
-// dial opens the connection. A failure is told to the breaker before anybody hears of it, once for all that wait.
+// dial opens the connection. A failure is told to the breaker before any waiting call, once for all that wait.
 func (c *callConn) dial() {
 	c.conn, c.err = c.srv.dial(c.ctx, c.config, urgent)
 	c.srv.change(func(g *guarded) {

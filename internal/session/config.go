@@ -21,7 +21,7 @@ type Config struct {
 	// another value is drained, closed and replaced.
 	Connection string
 	// Catalog names the part of the configuration that decides which tools there are (the config hash): listings
-	// under one value may stand for each other.
+	// under one value may replace each other.
 	Catalog string
 	// Wake is any text that changes when a person or a credential changed something (generation, Secret and
 	// ConfigMap content; in a gateway also when the server's condition Connected became True): a change grants

@@ -24,7 +24,7 @@ type Dialer interface {
 // the longest that its Dial takes; Timeouts.Connect bounds the Dial of any other.
 type Bounded interface{ Bound() time.Duration }
 
-// Observer hears from a connection between its requests. No method blocks or calls back into the Conn.
+// Observer is told what a connection receives between its requests. No method blocks or calls back into the Conn.
 type Observer interface {
 	// ListChanged: the server says that its tools changed, or a lost stream was opened again and may have
 	// missed that.
@@ -115,14 +115,14 @@ var (
 // errNoListing is the error of a Conn that brings neither a listing nor an error.
 var errNoListing = errors.New("no listing")
 
-// conn is one live connection, owned by the goroutine that dialled it, and what is heard from it between requests. It
+// conn is one live connection, owned by the goroutine that dialled it, and what it receives between requests. It
 // is the Observer of its Conn.
 type conn struct {
 	mcp Conn
 	// ctx ends when the connection is lost or given up; its cause is why. Every request runs under it.
 	ctx context.Context
 	end context.CancelCauseFunc
-	// changed holds one word while a change of the tools has not been heard by the owner.
+	// changed holds one word while a change of the tools has not been seen by the owner.
 	changed chan struct{}
 	tell    func(Event)
 	// alive is when bytes last came from the server, in Unix nanoseconds; 0 is never.

@@ -57,7 +57,7 @@ func (a *callAttempt) name(err error) failure.Failure {
 	return f
 }
 
-// blameless reports whether the failure tells nothing of the server: we ended the connection, or the server was heard
+// blameless reports whether the failure tells nothing of the server: we ended the connection, or the server was alive
 // while the call ran out of time.
 func (a *callAttempt) blameless(f failure.Failure) bool {
 	if f.Policy().Silence && a.on.conn.aliveAt().After(a.sent) {

@@ -10,7 +10,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/session/breaker"
 )
 
-// server is what one key stands for: its breaker, which sessions live below, and what is told of it.
+// server is what belongs to one key: its breaker, which sessions live below, and what is told of it.
 type server struct {
 	key   Key
 	sup   *Supervisor

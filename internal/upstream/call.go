@@ -16,7 +16,7 @@ func (c *conn) Call(ctx context.Context, call session.Call) (answer session.Answ
 	answer, fault, err := c.send(ctx, call)
 	if err == nil && fault.Code == rpc.HeaderMismatch && c.modern {
 		// The server refused the request before it looked at it: it wants arguments mirrored that we did not know of.
-		if _, listErr := c.List(ctx); listErr == nil && c.mirrored.has(call.Tool) {
+		if _, listErr := c.List(ctx); listErr == nil && c.params.has(call.Tool) {
 			answer, _, err = c.send(ctx, call)
 		}
 	}
@@ -61,7 +61,7 @@ func (c *conn) callRequest(call session.Call) (*transport.Request, error) {
 	}
 	meta = c.speakFor(meta)
 	if c.modern {
-		r.Header = c.mirrored.header(call.Tool, params)
+		r.Header = c.params.header(call.Tool, params)
 	}
 	if len(meta) > 0 {
 		params = params.With("_meta", meta.Encode())

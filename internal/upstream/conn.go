@@ -29,10 +29,10 @@ type conn struct {
 	modern    bool
 	list      time.Duration
 
-	seq      atomic.Uint64
-	closing  sync.Once
-	closed   chan struct{}
-	mirrored mirrors
+	seq     atomic.Uint64
+	closing sync.Once
+	closed  chan struct{}
+	params  paramHeaders
 }
 
 var _ session.Conn = (*conn)(nil)

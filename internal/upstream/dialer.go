@@ -119,7 +119,7 @@ func (d *Dialer) ask(ctx context.Context, watch session.Observer, confirmed bool
 
 // notLegacy is the failure of an attempt in which neither handshake succeeded. A server that refuses initialize since
 // it speaks the modern version is modern, and what failed is its answer to server/discover.
-func (d *Dialer) notLegacy(asked verdict, err error) error {
+func (d *Dialer) notLegacy(asked discoverOutcome, err error) error {
 	if asked.err == nil || !speaksModern(err) {
 		return err
 	}
@@ -129,8 +129,8 @@ func (d *Dialer) notLegacy(asked verdict, err error) error {
 	return asked.err
 }
 
-// discover asks for the era. A connection comes with a verdict of Modern only.
-func (d *Dialer) discover(ctx context.Context, watch session.Observer, limit time.Duration) (*conn, verdict) {
+// discover asks for the era. A connection comes with a discoverOutcome of Modern only.
+func (d *Dialer) discover(ctx context.Context, watch session.Observer, limit time.Duration) (*conn, discoverOutcome) {
 	t := transport.NewStreamable(d.newClient(watch), watch, true)
 	t.Agree(modernVersion)
 	bounded, cancel := context.WithTimeout(ctx, limit)

@@ -26,7 +26,7 @@
 // # Eras
 //
 // EraMemory holds what is known of each server. What is not known is asked: server/discover first, for at most
-// min(10 s, connect/3), then, where the answer says or allows it, initialize with the full connect timeout (verdict.go
+// min(10 s, connect/3), then, where the answer says or allows it, initialize with the full connect timeout (discover.go
 // has the table). What was found out by a clear answer is kept until a clear answer says otherwise; what was found by a
 // hang is kept for an hour; what was only assumed is not kept.
 //

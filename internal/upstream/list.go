@@ -49,7 +49,7 @@ func (c *conn) List(ctx context.Context) (*session.Listing, error) {
 		}
 		cursor = page.cursor
 	}
-	c.mirrored.learn(c.modern, t.listing.Tools)
+	c.params.learn(c.modern, t.listing.Tools)
 	return t.listing, nil
 }
 

@@ -50,7 +50,7 @@ func TestClientInfoIsTheUserAgent(t *testing.T) {
 }
 
 func TestMirroredArguments(t *testing.T) {
-	var m mirrors
+	var m paramHeaders
 	m.learn(true, []json.RawMessage{
 		json.RawMessage(`{"name":"t","inputSchema":{"properties":{
 			"s":{"x-mcp-header":"S"},"i":{"x-mcp-header":"I"},"b":{"x-mcp-header":"B"},"f":{"x-mcp-header":"F"},

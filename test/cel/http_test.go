@@ -8,7 +8,7 @@ import (
 
 const (
 	headerName = "name must be a header name: letters, digits and - _ . and the like, without spaces and ':'"
-	headerOurs = "name must not be a header that the HTTP or MCP client sets by itself (Host, Accept, Content-*, " +
+	headerOurs = "name must not be a header that the HTTP or MCP client sets automatically (Host, Accept, Content-*, " +
 		"Connection, Mcp-*, ...)"
 	headerValue = "value must be printable ASCII without leading or trailing spaces"
 	headerAuth  = "an Authorization header must not hold a credential in clear: use auth.bearer, or valueFrom"

@@ -11,7 +11,7 @@ const (
 	urlUserInfo  = "url must not hold user-info (user:password@): put the credential in a Secret and refer to it " +
 		"from auth or headers"
 	urlFragment = "url must not have a fragment (#...): a server never sees it"
-	urlVariable = "$(NAME) may stand only in the path and query of url, not in its scheme, host or port"
+	urlVariable = "$(NAME) is allowed only in the path and query of url, not in its scheme, host or port"
 	urlValid    = "url must be a valid URL with a host, such as https://mcp.example.com/mcp: check its host, port " +
 		"and percent-encoding"
 	urlCredential = "a query parameter of url that looks like a credential (key, token, secret, ...) must have " +

@@ -78,7 +78,7 @@ func (v view) wellFormed() error {
 	seen := map[string]bool{}
 	for _, c := range v.conditions {
 		if seen[c.Type] {
-			broken = append(broken, fmt.Errorf("condition %s stands twice", c.Type))
+			broken = append(broken, fmt.Errorf("condition %s occurs twice", c.Type))
 		}
 		seen[c.Type] = true
 		if c.Reason == "" {

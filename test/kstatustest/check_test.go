@@ -148,7 +148,7 @@ func TestEveryBrokenLawIsNamed(t *testing.T) {
 				set.True("Ready", "A", "")
 				o.Status.Conditions = append(o.Status.Conditions, o.Status.Conditions[0])
 			},
-			want: "condition Ready stands twice",
+			want: "condition Ready occurs twice",
 		},
 		"no reason": {
 			edit: func(_ *object, set conditions.Setter) { set.True("Ready", "", "") },

@@ -9,7 +9,7 @@ import (
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 )
 
-// session tells where the session stands.
+// session tells the state of the session.
 func (e *explanation) session() string {
 	session := e.server.Status.Session
 	if session == nil {

@@ -119,8 +119,8 @@ func (k *Keeper) writeIn(ctx context.Context, namespace string) error {
 	return k.Client.Update(ctx, lease)
 }
 
-// Release says that this manager has stopped, unless another tells of itself. It is for whoever claimed and did not
-// come to Start, too; more than once does no harm.
+// Release says that this manager has stopped, unless another manager holds the Lease. It is for a manager that claimed
+// it and did not come to Start, too; more than once does no harm.
 func (k *Keeper) Release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()

@@ -28,7 +28,7 @@ const lookTime = 5 * time.Second
 // Report is what the Leases tell. The zero Report tells nothing.
 type Report struct {
 	State State
-	// Since is when a manager was last heard of, with Stopped.
+	// Since is when a manager last renewed its Lease, with Stopped.
 	Since time.Time
 }
 

@@ -40,7 +40,7 @@ var (
 // marked are the forms of credentials that look like words and numbers: of access key ids, and of sk-, pk- and rk-.
 var marked = regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[A-Z0-9]{12,}|[spr]k[-_][A-Za-z_-]*[0-9]{8,})`)
 
-// Harmless tells whether a value may stand in clear under a name that is not that of a credential.
+// Harmless tells whether a value may be in clear under a name that is not that of a credential.
 func Harmless(text string) bool {
 	if Switch(text) || number.MatchString(text) || uuid.MatchString(text) {
 		return true
@@ -103,7 +103,7 @@ func InProse(text string) bool {
 	return !tameWords(text, true) || quoted.MatchString(text)
 }
 
-// Wanting tells whether a text only stands where a credential is wanted.
+// Wanting tells whether a text is a placeholder for a credential.
 func Wanting(text string) bool {
 	text = strings.TrimSpace(text)
 	return text == "" || wanting.MatchString(text)
@@ -146,7 +146,7 @@ var (
 	nameForm = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)\s*([:=])\s*`)
 	// portOrTag is what may follow the name of a host or an image.
 	portOrTag = regexp.MustCompile(`^(?:[0-9]{1,5}(?:[/?#,]|$)|v?[0-9]{1,3}(?:\.[0-9]+)*(?:-[A-Za-z0-9.-]+)?$|latest$)`)
-	// grants are what the scopes of OAuth allow, as in token:read, and prefixes the words that may stand before a colon.
+	// grants are what the scopes of OAuth allow, as in token:read, and prefixes the words that may be before a colon.
 	grants   = regexp.MustCompile(`^(?:read|write|admin|list|create|update|delete|manage|all)(?:[\s,]|$)`)
 	prefixes = regexp.MustCompile(`^(?:(?:npm|jsr|github|gitlab|mailto|docker):|git@[A-Za-z0-9.-]+:)`)
 	// login is what has a name and a password without a scheme in front: with a : before an @, or a host behind it.
@@ -155,7 +155,7 @@ var (
 	letterBehind = regexp.MustCompile(`:[^\s/0-9\x{FFFC}:]|:[0-9]+[A-Za-z]`)
 )
 
-// harmlessParts looks at names with values, and at what stands around : and @, in each part between blanks.
+// harmlessParts looks at names with values, and at what is around : and @, in each part between blanks.
 func harmlessParts(text string) bool {
 	for _, at := range nameForm.FindAllStringSubmatchIndex(text, -1) {
 		if named(text, at) {

@@ -1,4 +1,4 @@
-// Package credential decides which values of a client's file may stand in clear.
+// Package credential decides which values of a client's file may be in clear.
 //
 // A value goes into the Secret when its name speaks of a credential, or when it is not plainly Harmless. Harmless is a
 // list of what is allowed, not of what credentials look like: numbers, paths, URLs, names of packages, images and

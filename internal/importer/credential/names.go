@@ -25,7 +25,7 @@ var (
 	harmlessLast = Set("file path dir url uri endpoint host port type mode limit limits enabled disabled ttl timeout " +
 		"expiry issuer algorithm alg header scheme provider length size count budget name region version method format " +
 		"env var variable username email domain audience realm scope scopes prefix suffix stdin sock socket policy")
-	// harmlessOwners are what an id belongs to that is no secret, whatever stands before: AUTH0_CLIENT_ID.
+	// harmlessOwners are what an id belongs to that is no secret, whatever is before it: AUTH0_CLIENT_ID.
 	harmlessOwners = Set("client app application tenant user account team org organization project")
 	// refusing are first words of switches, such as --no-auth.
 	refusing = Set("no disable skip without")
@@ -141,7 +141,7 @@ func Words(name string) []string {
 	return out
 }
 
-// begins tells whether a capital begins a word, by what stands around it. The s of a plural makes no word of a capital.
+// begins tells whether a capital begins a word, by what is around it. The s of a plural makes no word of a capital.
 func begins(before rune, after []rune) bool {
 	if unicode.IsLower(before) || unicode.IsDigit(before) {
 		return true

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Gap stands in a text for a value that is not in it, such as that of a reference. It is no credential itself.
+// Gap is in a text in the place of a value that is not in it, such as that of a reference. It is no credential itself.
 const Gap = '\uFFFC'
 
-// filled is what a text holds by itself.
+// filled is what a text holds without its gaps.
 func filled(text string) string { return strings.ReplaceAll(text, string(Gap), "") }
 
 // UserInfo tells whether a URL in the text has a credential before its host, be it written as RFC 3986 section 3.2.1
@@ -51,7 +51,7 @@ func Unescaped(address string) bool {
 	return found && straddles(scheme, authority, behind, hostInWhole)
 }
 
-// cutAuthority cuts what stands behind the scheme of a URL where RFC 3986 ends the authority.
+// cutAuthority cuts what is behind the scheme of a URL where RFC 3986 ends the authority.
 func cutAuthority(rest string) (authority, behind string) {
 	if end := strings.IndexAny(rest, "/?#\"'<>` \t\r\n"); end >= 0 {
 		return rest[:end], rest[end:]
@@ -59,7 +59,7 @@ func cutAuthority(rest string) (authority, behind string) {
 	return rest, ""
 }
 
-// userInfo looks at what stands behind the scheme of a URL.
+// userInfo looks at what is behind the scheme of a URL.
 func userInfo(scheme, rest string) bool {
 	authority, behind := cutAuthority(rest)
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {

@@ -65,7 +65,7 @@ type Breaker struct {
 	strikes                 int
 	// until is when the next try is due: zero is at once when Closed, and never when Retired.
 	until time.Time
-	// earliest is when the server, by its own word, wants to hear from us again.
+	// earliest is when the server, by its own word, accepts requests again.
 	earliest time.Time
 	// granted: a wake is owed one attempt. probing: the one probe of an open breaker is under way.
 	granted, probing bool

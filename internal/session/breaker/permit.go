@@ -114,12 +114,12 @@ func (b *Breaker) Hold(until time.Time) {
 	}
 }
 
-// NotBefore keeps every try away until the server wants to hear from us again.
+// NotBefore keeps every try away until the server accepts requests again.
 func (b *Breaker) NotBefore(until time.Time) {
 	b.earliest = backoff.Later(b.earliest, until)
 }
 
-// Earliest returns when the server wants to hear from us again, which may be in the past.
+// Earliest returns when the server accepts requests again, which may be in the past.
 func (b *Breaker) Earliest() time.Time { return b.earliest }
 
 // release ends a permit. It reports whether the permit may move the breaker: it is of this epoch, and if the

@@ -19,7 +19,7 @@ type Lists struct {
 	last outcome
 	at   time.Time
 	// spread varies the interval after a good list, ttl is what the server gave with it, told after which time it
-	// wants to hear from us again, and wait the time until an empty list is asked for again.
+	// accepts requests again, and wait the time until an empty list is asked for again.
 	spread          backoff.Rand
 	ttl, told, wait time.Duration
 	// changedFirst and changedLast are of the changes that no list has covered yet.
@@ -112,7 +112,7 @@ func (l *Lists) Listed(now time.Time, ttl time.Duration) {
 	l.last, l.at, l.ttl, l.spread = good, now, ttl, l.rand.Kept()
 }
 
-// Failed notes a failed list, and the time after which the server wants to hear from us again; 0 is none.
+// Failed notes a failed list, and the time after which the server accepts requests again; 0 is none.
 func (l *Lists) Failed(now time.Time, told time.Duration) {
 	l.failures++
 	l.last, l.at, l.told = failed, now, told

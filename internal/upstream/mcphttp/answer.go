@@ -113,9 +113,9 @@ func (a *Answer) cut(err error, detail string) error {
 	return lost(a.phase, true, detail, errors.Join(ErrEnded, err))
 }
 
-// Stand says that what the exchange was made for has been had, and that it goes on as a standing stream: what becomes
+// MarkStanding says that the exchange has served its purpose, and goes on as a standing stream: what becomes
 // of it from now on is of that phase.
-func (a *Answer) Stand() { a.phase = failure.Stream }
+func (a *Answer) MarkStanding() { a.phase = failure.Stream }
 
 // Streaming reports whether the answer is an event stream.
 func (a *Answer) Streaming() bool { return a.events != nil }
@@ -183,7 +183,7 @@ const (
 	drainBytes   = 64 << 10
 )
 
-// Drain closes a stream that should end by itself now, giving it a moment to, so that its connection can be used again.
+// Drain closes a stream that should end now, giving it a moment to, so that its connection can be used again.
 func (a *Answer) Drain() {
 	timer := time.AfterFunc(drainTimeout, a.Close)
 	defer timer.Stop()

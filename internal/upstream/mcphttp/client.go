@@ -38,7 +38,7 @@ type Config struct {
 	UserAgent   string
 	TLS         *tls.Config
 	Route       egress.Route
-	// Dial, when not nil, stands in for the network and its rules, in tests.
+	// Dial, when not nil, replaces the network and its rules, in tests.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Idle is what is known of how long the server keeps idle connections; nil: nothing.
 	Idle *Idle
@@ -60,7 +60,7 @@ func New(cfg Config) *Client {
 	}
 	c := &Client{cfg: cfg, sockets: newSockets(cfg.Idle)}
 	t := cfg.Route.Transport(cfg.TLS)
-	t.ForceAttemptHTTP2 = true // where TLS is of our own making, net/http does not offer it by itself
+	t.ForceAttemptHTTP2 = true // where TLS is of our own making, net/http does not offer it automatically
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingInterval, PingTimeout: pingTimeout}
 	t.DialContext = c.dial
 	t.TLSHandshakeTimeout = tlsTimeout

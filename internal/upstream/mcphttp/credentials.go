@@ -20,7 +20,7 @@ type TokenSource interface {
 }
 
 // Renewer is a TokenSource that can replace a token which the server refused. Renew returns another one, by the rules
-// of Token; the zero Value without an error says that there is none, and the refusal stands.
+// of Token; the zero Value without an error says that there is none, and the refusal is final.
 type Renewer interface {
 	TokenSource
 	Renew(ctx context.Context, refused secret.Value) (secret.Value, error)

@@ -2,14 +2,14 @@
 // its name.
 //
 // Charter: an exchange ends in JSON-RPC messages, or in one *failure.Error that says what was wrong, whether the server
-// may have acted on the request (Sent), and when it wants to hear from us again (RetryAfter). Nothing above this
+// may have acted on the request (Sent), and when it accepts requests again (RetryAfter). Nothing above this
 // package looks at a status code, a content type, a body or an error of net/http.
 //
 // Invariants:
 //   - A fault is one exchange's fault. Exchanges share a Client and nothing of one reaches another.
 //   - Everything read is bounded: MaxMessage for a JSON body or an event, 1 MiB in a handshake, 64 KiB of an error's
 //     body, 1 MiB of headers.
-//   - No error text holds a body, a header, a URL or the words of another library. What a person should know stands in
+//   - No error text holds a body, a header, a URL or the words of another library. What a person should know is in
 //     Failure.Detail, in our own words; of what the server sent only a redirect's scheme and host, a content type and
 //     the names in a certificate are repeated, each reduced to harmless characters.
 //   - Configured headers and credentials go to the configured origin only: 307 and 308 within it are followed, at most

@@ -52,7 +52,7 @@ func (c *Client) fault(ctx context.Context, r *Request, sent bool, err error) er
 }
 
 // Ended names the end of an exchange by its context. A deadline is our own: class timeout. A cause that is itself a
-// failure is told again, of this phase. Any other cause is wrapped: whoever cancelled knows why.
+// failure is told again, of this phase. Any other cause is wrapped: the one who cancelled knows why.
 func Ended(ctx context.Context, phase failure.Phase, sent bool, detail string) error {
 	cause := context.Cause(ctx)
 	if f := failure.In(cause); f.Class != "" {
@@ -92,7 +92,7 @@ func statusFault(ctx context.Context, r *Request, resp *http.Response) error {
 	timer.Stop()
 	_ = resp.Body.Close()
 	left := ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded)
-	if err != nil && left { // whoever left wants to hear that, and not what the server had to say
+	if err != nil && left { // the caller left: what the server said no longer matters
 		return Ended(ctx, r.Phase, true, "")
 	}
 	f := failure.FromStatus(r.Phase, failure.Status{

@@ -43,7 +43,7 @@ func newEventReader(in io.Reader, limit int) *eventReader {
 }
 
 // Next returns the next event. At the end of the stream the error is io.EOF, whether or not an event was cut short.
-// With ErrTooLarge comes what stood of the event before the limit, and the next event may still be read.
+// With ErrTooLarge comes the event up to the limit, and the next event may still be read.
 func (r *eventReader) Next() (Event, error) {
 	var e block
 	if err := r.finish(); err != nil {

@@ -41,7 +41,7 @@ func shallow(body []byte) []byte {
 	return out
 }
 
-// quoting tells brackets from what stands in strings.
+// quoting tells brackets from the content of strings.
 type quoting struct{ text, escaped bool }
 
 // step returns 1 for a bracket that opens, -1 for one that closes, and 0 for all else.

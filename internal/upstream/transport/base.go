@@ -60,9 +60,9 @@ func ending(ctx context.Context) error {
 	return cause
 }
 
-// hearing is how long the answer to r is heard: as long as ctx, but where it may bring a session id for lingerTimeout
+// answerTime is how long the answer to r is read: as long as ctx, but where it may bring a session id for lingerTimeout
 // longer, unless the time of ctx is up.
-func hearing(ctx context.Context, r *Request) (context.Context, context.CancelFunc) {
+func answerTime(ctx context.Context, r *Request) (context.Context, context.CancelFunc) {
 	if !opensSession(r) {
 		return ctx, func() {}
 	}
@@ -119,9 +119,9 @@ func (b *base) finish() {
 	b.running.Wait()
 }
 
-// hear deals with a message that is no response. r is the request on whose exchange it came, or which it names; nil if
-// there is none. The error ends that request.
-func (b *base) hear(m rpc.Message, r *Request) error {
+// receive deals with a message that is no response. r is the request on whose exchange it came, or which it names; nil
+// if there is none. The error ends that request.
+func (b *base) receive(m rpc.Message, r *Request) error {
 	if m.IsRequest() {
 		b.serve(m)
 		return nil

@@ -91,7 +91,7 @@ func (o *LegacySSE) open(ctx context.Context, streamURL *url.URL) (*mcphttp.Answ
 // read deals with the stream until it ends, and with it everything.
 func (o *LegacySSE) read(answer *mcphttp.Answer) {
 	defer answer.Close()
-	answer.Stand()
+	answer.MarkStanding()
 	for {
 		event, err := answer.NextEvent()
 		if errors.Is(err, mcphttp.ErrTooLarge) && o.overflow(event.Data, err) {
@@ -121,10 +121,10 @@ func (o *LegacySSE) route(m rpc.Message) {
 	}
 	w := o.concerned(m)
 	if w == nil {
-		_ = o.hear(m, nil)
+		_ = o.receive(m, nil)
 		return
 	}
-	if err := o.hear(m, w.request); err != nil {
+	if err := o.receive(m, w.request); err != nil {
 		o.settle(w.request.ID, outcome{err: err})
 	}
 }
@@ -217,7 +217,7 @@ func (o *LegacySSE) exchange(ctx context.Context, r *Request) (rpc.Message, erro
 }
 
 // send posts a request. The response may come before the POST is acknowledged, and some servers acknowledge it last:
-// let leaves it to end by itself then, for to cut it would be to cut what its connection may by now be used for.
+// let leaves it to end on its own then, for to cut it would be to cut what its connection may by now be used for.
 func (o *LegacySSE) send(ctx context.Context, r *Request) (let func()) {
 	posting, free, cancel := o.bind(ctx)
 	done := make(chan struct{})

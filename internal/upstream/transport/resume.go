@@ -58,7 +58,7 @@ func (s *Streamable) resume(ctx context.Context, r *Request, broken *mcphttp.Ans
 	return rpc.Message{}, first
 }
 
-// passing reports whether a fault may pass by itself within the time of one request.
+// passing reports whether a fault may pass within the time of one request.
 func passing(err error) bool {
 	f := failure.In(err)
 	return f.Policy().Transient && f.HTTPStatus != http.StatusNotImplemented

@@ -134,7 +134,7 @@ func (k *standingStream) listen(answer *mcphttp.Answer) bool {
 	}
 	k.opened, k.refused = true, 0
 	begun := time.Now()
-	useful := k.hear(answer)
+	useful := k.receive(answer)
 	if id := answer.LastEventID(); id != "" {
 		k.lastID = id
 	}
@@ -147,8 +147,8 @@ func (k *standingStream) listen(answer *mcphttp.Answer) bool {
 	return useful
 }
 
-// hear deals with the messages of a stream. It reports false when the server says that it will bring nothing.
-func (k *standingStream) hear(answer *mcphttp.Answer) bool {
+// receive deals with the messages of a stream. It reports false when the server says that it will bring nothing.
+func (k *standingStream) receive(answer *mcphttp.Answer) bool {
 	for {
 		m, err := answer.Next()
 		switch {
@@ -160,7 +160,7 @@ func (k *standingStream) hear(answer *mcphttp.Answer) bool {
 		case m.Method == "notifications/subscriptions/acknowledged" && !grants(m.Params):
 			return false
 		}
-		_ = k.transport.hear(m, nil) // only requests are ended by errors
+		_ = k.transport.receive(m, nil) // only requests are ended by errors
 	}
 }
 

@@ -102,9 +102,9 @@ func (s *Streamable) do(ctx context.Context, r mcphttp.Request) (*mcphttp.Answer
 
 // Exchange implements Transport.
 func (s *Streamable) Exchange(ctx context.Context, r *Request) (rpc.Message, error) {
-	heard, end := hearing(ctx, r)
+	reading, end := answerTime(ctx, r)
 	defer end()
-	m, err := s.exchange(heard, r)
+	m, err := s.exchange(reading, r)
 	if !s.modern { // where the closing of the exchange is the word for it
 		s.abandon(ctx, r, err, s.Notify)
 	}
@@ -177,7 +177,7 @@ func (s *Streamable) await(answer *mcphttp.Answer, r *Request) (rpc.Message, err
 			return rpc.Message{}, err
 		}
 		if !m.IsResponse() {
-			if err := s.hear(m, r); err != nil {
+			if err := s.receive(m, r); err != nil {
 				return rpc.Message{}, err
 			}
 			continue

@@ -22,7 +22,7 @@ type AgentSessionApplyConfiguration struct {
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec declares what the agent is offered. Absent means every MCPServer of the namespace.
 	Spec *AgentSessionSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is what Mooring offers the agent, and how the servers stand.
+	// status is what Mooring offers the agent, and the state of the servers.
 	Status *AgentSessionStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -22,7 +22,7 @@ type AgentSessionSpecApplyConfiguration struct {
 	// projectConfig is Enabled or Disabled. With Disabled servers of level Project are left out. Absent means
 	// Enabled.
 	ProjectConfig *apiv1alpha1.Toggle `json:"projectConfig,omitempty"`
-	// nativeIntegrations are services that the agent covers by itself: a server that offers nothing beyond one of
+	// nativeIntegrations are services that the agent covers natively: a server that offers nothing beyond one of
 	// them is left out, and status.nativeKeys names the Secret that holds its key. The only one is Exa. Absent or
 	// empty means none.
 	NativeIntegrations []apiv1alpha1.NativeIntegration `json:"nativeIntegrations,omitempty"`

@@ -9,19 +9,19 @@ import (
 // AgentSessionStatusApplyConfiguration represents a declarative configuration of the AgentSessionStatus type for use
 // with apply.
 //
-// AgentSessionStatus is what Mooring offers an agent, and how its servers stand. It is written on changes only and
+// AgentSessionStatus is what Mooring offers an agent, and the state of its servers. It is written on changes only and
 // holds no secret.
 type AgentSessionStatusApplyConfiguration struct {
 	// observedGeneration is the metadata.generation that was last acted on, -1 before the first.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// conditions tell where the session stands: Ready, ServersResolved, CatalogPublished; and, only while True,
+	// conditions tell the state of the session: Ready, ServersResolved, CatalogPublished; and, only while True,
 	// Reconciling, Stalled.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// servers are the chosen servers, by namespace and name; the first 1000 of them.
 	Servers []SessionServerStatusApplyConfiguration `json:"servers,omitempty"`
 	// summary is how many of the selected servers can be used, such as 3/4. Filtered ones are in neither number.
 	Summary *string `json:"summary,omitempty"`
-	// nativeKeys name the Secrets that hold the keys of services that the agent covers by itself, for the author of
+	// nativeKeys name the Secrets that hold the keys of services that the agent covers natively, for the author of
 	// its pod to mount. Nothing is copied.
 	NativeKeys []NativeKeyApplyConfiguration `json:"nativeKeys,omitempty"`
 	// catalog is the published catalog.

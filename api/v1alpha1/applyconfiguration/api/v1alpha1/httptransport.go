@@ -11,7 +11,7 @@ import (
 //
 // HTTPTransport reaches an MCP server over HTTP.
 type HTTPTransportApplyConfiguration struct {
-	// url is the server's MCP endpoint, such as https://mcp.example.com/mcp. $(NAME) may stand in path and query and
+	// url is the server's MCP endpoint, such as https://mcp.example.com/mcp. $(NAME) is allowed in path and query and
 	// is replaced from spec.variables.
 	URL *string `json:"url,omitempty"`
 	// protocol is the MCP transport: StreamableHTTP, SSE (HTTP with SSE of protocol version 2024-11-05), or Auto,

@@ -13,7 +13,7 @@ import (
 type MCPServerStatusApplyConfiguration struct {
 	// observedGeneration is the metadata.generation that was last acted on, -1 before the first.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// conditions tell where the server stands: Ready, Accepted, Connected, CatalogPublished; and, only while True,
+	// conditions tell the state of the server: Ready, Accepted, Connected, CatalogPublished; and, only while True,
 	// ToolsDrifted, Quarantined, Retired, Reconciling, Stalled.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// transport is how the server is spoken to: HTTP, SSE or stdio.

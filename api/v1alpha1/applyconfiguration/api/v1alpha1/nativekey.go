@@ -5,11 +5,11 @@ package v1alpha1
 // NativeKeyApplyConfiguration represents a declarative configuration of the NativeKey type for use
 // with apply.
 //
-// NativeKey says where the key of a service stands that an agent covers by itself.
+// NativeKey says where the key of a service is that an agent covers natively.
 type NativeKeyApplyConfiguration struct {
 	// env is the environment variable by which the agent takes the key, such as EXA_API_KEY.
 	Env *string `json:"env,omitempty"`
-	// secretKeyRef is where the key stands, as a pod's env takes it.
+	// secretKeyRef is where the key is, as a pod's env takes it.
 	SecretKeyRef *NativeKeySourceApplyConfiguration `json:"secretKeyRef,omitempty"`
 }
 

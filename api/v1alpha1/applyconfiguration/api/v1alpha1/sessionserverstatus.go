@@ -5,7 +5,7 @@ package v1alpha1
 // SessionServerStatusApplyConfiguration represents a declarative configuration of the SessionServerStatus type for use
 // with apply.
 //
-// SessionServerStatus is how one server stands in an agent session.
+// SessionServerStatus is the state of one server in an agent session.
 type SessionServerStatusApplyConfiguration struct {
 	// name is the name of the MCPServer.
 	Name *string `json:"name,omitempty"`

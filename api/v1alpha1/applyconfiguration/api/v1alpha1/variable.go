@@ -7,7 +7,7 @@ package v1alpha1
 //
 // Variable is one value for $(NAME). Exactly one of value and valueFrom is set.
 type VariableApplyConfiguration struct {
-	// name is what stands between $( and ).
+	// name is what is between $( and ).
 	Name *string `json:"name,omitempty"`
 	// value is the value in clear.
 	Value *string `json:"value,omitempty"`

@@ -11,9 +11,9 @@ import (
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
 )
 
-// verdict is what server/discover brought.
+// discoverOutcome is what server/discover brought.
 //
-//	answer                                                   verdict
+//	answer                                                   discoverOutcome
 //	a result that offers the modern version                  modern, confirmed
 //	a result or -32022 that offers legacy versions only      legacy, confirmed
 //	a result or -32022 without a common version              the attempt ends
@@ -24,7 +24,7 @@ import (
 //	other 4xx, 5xx, other errors, a cut or a hang            legacy is tried, not confirmed
 //	never connected, TLS identity, redirect, address         the attempt ends
 //	no token to ask with                                     the attempt ends
-type verdict struct {
+type discoverOutcome struct {
 	era       Era // "" when the attempt ends
 	confirmed bool
 	hung      bool
@@ -39,7 +39,7 @@ var legacyStatuses = []int{
 }
 
 // judgeDiscover reads the outcome of server/discover. ctx is the attempt's, not the request's own.
-func judgeDiscover(ctx context.Context, m rpc.Message, err error) verdict {
+func judgeDiscover(ctx context.Context, m rpc.Message, err error) discoverOutcome {
 	if err == nil {
 		return judgeMessage(m, 0)
 	}
@@ -48,14 +48,14 @@ func judgeDiscover(ctx context.Context, m rpc.Message, err error) verdict {
 	switch {
 	case ctx.Err() != nil, f.Reason == failure.TokenAcquisitionFailed: // nobody waited, or the server was not asked
 	case policy.Discover == failure.TryLegacy, policy.Discover == failure.TryLegacyIfSent && f.Sent:
-		return verdict{era: Legacy, hung: policy.Silence && f.Sent, err: err}
+		return discoverOutcome{era: Legacy, hung: policy.Silence && f.Sent, err: err}
 	case policy.Discover == failure.ReadAnswer:
 		if said, ok := modernError(err); ok {
 			return judgeMessage(said, f.HTTPStatus)
 		}
 		return judgeStatus(f, err)
 	}
-	return verdict{err: err}
+	return discoverOutcome{err: err}
 }
 
 // modernError finds an error that only a modern server sends in the body of an error answer.
@@ -68,19 +68,19 @@ func modernError(err error) (rpc.Message, bool) {
 	return m, isModernCode(fault.Code)
 }
 
-func judgeStatus(f failure.Failure, err error) verdict {
+func judgeStatus(f failure.Failure, err error) discoverOutcome {
 	status := f.HTTPStatus
 	switch {
 	case status == 0, f.Reason == failure.RedirectRefused:
-		return verdict{err: err}
+		return discoverOutcome{err: err}
 	case status < 300, slices.Contains(legacyStatuses, status):
-		return verdict{era: Legacy, confirmed: true, err: err}
+		return discoverOutcome{era: Legacy, confirmed: true, err: err}
 	}
-	return verdict{era: Legacy, err: err}
+	return discoverOutcome{era: Legacy, err: err}
 }
 
 // judgeMessage reads a response to server/discover.
-func judgeMessage(m rpc.Message, status int) verdict {
+func judgeMessage(m rpc.Message, status int) discoverOutcome {
 	fault, isFault := m.Fault()
 	switch {
 	case isFault && fault.Code == rpc.UnsupportedVersion:
@@ -89,29 +89,29 @@ func judgeMessage(m rpc.Message, status int) verdict {
 		demands := failure.BadAnswer(failure.Connect, failure.ProtocolError,
 			"the server demands what Mooring does not offer")
 		demands.HTTPStatus = status
-		return verdict{err: demands}
+		return discoverOutcome{err: demands}
 	case isFault:
 		told := fault.Code == rpc.MethodNotFound || fault.Code == rpc.InvalidRequest || fault.Code == rpc.InvalidParams
-		return verdict{era: Legacy, confirmed: told, err: refusedHandshake("server/discover", fault)}
+		return discoverOutcome{era: Legacy, confirmed: told, err: refusedHandshake("server/discover", fault)}
 	}
 	h, versions, ok := readDiscover(m.Result)
 	if !ok {
 		detail := "a result of server/discover that is none"
-		return verdict{era: Legacy, err: failure.BadAnswer(failure.Connect, failure.ProtocolError, detail)}
+		return discoverOutcome{era: Legacy, err: failure.BadAnswer(failure.Connect, failure.ProtocolError, detail)}
 	}
 	return judgeVersions(versions, h, status)
 }
 
 // judgeVersions decides by the versions that the server offers. With a result that offers none the one we asked with
 // was good.
-func judgeVersions(theirs []string, h *hello, status int) verdict {
+func judgeVersions(theirs []string, h *hello, status int) discoverOutcome {
 	switch {
 	case h != nil && (len(theirs) == 0 || slices.Contains(theirs, modernVersion)):
-		return verdict{era: Modern, confirmed: true, hello: h}
+		return discoverOutcome{era: Modern, confirmed: true, hello: h}
 	case newestLegacy(theirs) != "":
-		return verdict{era: Legacy, confirmed: true, theirs: theirs}
+		return discoverOutcome{era: Legacy, confirmed: true, theirs: theirs}
 	}
-	return verdict{err: noCommonVersion(allVersions(), theirs, status)}
+	return discoverOutcome{err: noCommonVersion(allVersions(), theirs, status)}
 }
 
 // errorIn finds a JSON-RPC error in the body of an error answer, whatever its id.

@@ -20,29 +20,29 @@ const (
 	encodedPrefix, encodedSuffix = "=?base64?", "?="
 )
 
-// mirrors knows which arguments of which tools a server of the modern era wants to see as headers, too (MCP
+// paramHeaders knows which arguments of which tools a server of the modern era wants to see as headers, too (MCP
 // 2026-07-28, Streamable HTTP, Custom Headers from Tool Parameters).
-type mirrors struct {
+type paramHeaders struct {
 	mu     sync.Mutex
-	byTool map[string][]mirror
+	byTool map[string][]paramHeader
 }
 
-// mirror is one annotated argument.
-type mirror struct {
+// paramHeader is one annotated argument.
+type paramHeader struct {
 	path   []string
 	header string
 }
 
 // learn reads the annotations of a list.
-func (m *mirrors) learn(modern bool, tools []json.RawMessage) {
+func (m *paramHeaders) learn(modern bool, tools []json.RawMessage) {
 	if !modern {
 		return
 	}
-	byTool := map[string][]mirror{}
+	byTool := map[string][]paramHeader{}
 	for _, raw := range tools {
 		var tool struct {
-			Name        string       `json:"name"`
-			InputSchema mirrorSchema `json:"inputSchema"`
+			Name        string          `json:"name"`
+			InputSchema annotatedSchema `json:"inputSchema"`
 		}
 		if json.Unmarshal(raw, &tool) != nil {
 			continue
@@ -56,35 +56,35 @@ func (m *mirrors) learn(modern bool, tools []json.RawMessage) {
 	m.byTool = byTool
 }
 
-// mirrorSchema is what matters of a schema here; a value of another shape is no annotation.
-type mirrorSchema struct {
+// annotatedSchema is what matters of a schema here; a value of another shape is no annotation.
+type annotatedSchema struct {
 	Properties map[string]json.RawMessage `json:"properties"`
 	Header     string                     `json:"x-mcp-header"`
 }
 
-func (s mirrorSchema) collect(path []string, found []mirror) []mirror {
+func (s annotatedSchema) collect(path []string, found []paramHeader) []paramHeader {
 	for name, raw := range s.Properties {
-		var below mirrorSchema
+		var below annotatedSchema
 		if len(path) > 20 || json.Unmarshal(raw, &below) != nil {
 			continue
 		}
 		at := append(append([]string(nil), path...), name)
 		if below.Header != "" && httpguts.ValidHeaderFieldName(below.Header) {
-			found = append(found, mirror{path: at, header: headerParam + below.Header})
+			found = append(found, paramHeader{path: at, header: headerParam + below.Header})
 		}
 		found = below.collect(at, found)
 	}
 	return found
 }
 
-func (m *mirrors) has(tool string) bool {
+func (m *paramHeaders) has(tool string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.byTool[tool]) > 0
 }
 
 // header returns the headers of a call in the modern era.
-func (m *mirrors) header(tool string, params rpc.Object) http.Header {
+func (m *paramHeaders) header(tool string, params rpc.Object) http.Header {
 	h := http.Header{}
 	var name string
 	if json.Unmarshal(params.Get("name"), &name) == nil && name != "" {
