@@ -5,6 +5,6 @@
 // Invariants: what is returned is what `kubectl apply -k config/default` applies, object for object; callers get copies
 // of their own. The binding that lets the manager read Secrets is never among them: it is asked for by namespace.
 //
-// The trade-off: objects are unstructured, because they are applied and never looked into, so that no scheme has to
-// know their kinds.
+// The trade-off: all but CRDs are unstructured, because they are applied and never looked into, so that no scheme has
+// to know their kinds.
 package config

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"path"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 )
 
@@ -25,7 +27,20 @@ const (
 var files embed.FS
 
 // CRDs returns the CustomResourceDefinitions, by file name.
-func CRDs() ([]*unstructured.Unstructured, error) { return objects("crd/bases") }
+func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	all, err := objects("crd/bases")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*apiextensionsv1.CustomResourceDefinition, len(all))
+	for i, o := range all {
+		out[i] = &apiextensionsv1.CustomResourceDefinition{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, out[i]); err != nil {
+			return nil, fmt.Errorf("CRD %s: %w", o.GetName(), err)
+		}
+	}
+	return out, nil
+}
 
 // Access returns the namespace, the manager's service account, and its roles and bindings, in an order that they can be
 // applied in. None of them permits to read Secrets.

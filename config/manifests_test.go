@@ -105,10 +105,7 @@ func TestManifestsApply(t *testing.T) {
 	}
 	c := client.WithFieldValidation(direct, metav1.FieldValidationStrict)
 
-	crds, err := config.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	crds := manifests(t, "crd/bases")
 	apply(t, c, crds...)
 	established(t, c, crds)
 	access, err := config.Access()

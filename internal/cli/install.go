@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -18,7 +15,7 @@ import (
 // installInto puts what `kubectl apply -k config/default` would, but for the Deployment, onto the control plane, and
 // lets the manager read the Secrets of the namespace "default".
 func installInto(ctx context.Context, admin *rest.Config) error {
-	definitions, err := definitions()
+	definitions, err := config.CRDs()
 	if err != nil {
 		return err
 	}
@@ -46,28 +43,4 @@ func installInto(ctx context.Context, admin *rest.Config) error {
 		}
 	}
 	return nil
-}
-
-func definitions() ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	objects, err := config.CRDs()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(objects))
-	for _, object := range objects {
-		definition, err := definitionOf(object)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, definition)
-	}
-	return out, nil
-}
-
-func definitionOf(object *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
-	definition := &apiextensionsv1.CustomResourceDefinition{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, definition); err != nil {
-		return nil, fmt.Errorf("CRD %s: %w", object.GetName(), err)
-	}
-	return definition, nil
 }

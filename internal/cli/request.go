@@ -42,6 +42,9 @@ func newRequest(
 ) *cobra.Command {
 	var timeout time.Duration
 	cmd.RunE = func(cmd *cobra.Command, arguments []string) error {
+		if timeout <= 0 {
+			return usageErrorf(cmd, "invalid argument %q for \"--timeout\" flag: not more than 0", timeout.String())
+		}
 		at, err := lookUp(cmd, in, arguments[0], of)
 		if err != nil {
 			return err
@@ -55,7 +58,7 @@ func newRequest(
 		return act(ctx, at, object)
 	}
 	in.register(cmd.Flags())
-	timeoutFlag(cmd.Flags(), &timeout, patience)
+	cmd.Flags().DurationVar(&timeout, "timeout", patience, "how long to wait for the outcome")
 	return cmd
 }
 

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // usageStatus is the exit status of a program that was called in a wrong way, as of shells, Go's tools and getopt.
@@ -98,31 +96,3 @@ func wrongUse(cmd *cobra.Command, err error) error {
 	}
 	return &usageError{Command: cmd, Err: err}
 }
-
-// errNotPositive is a wait that would end before it began.
-var errNotPositive = errors.New("not more than 0")
-
-// timeoutFlag adds the flag --timeout, whose value is more than 0.
-func timeoutFlag(flags *pflag.FlagSet, value *time.Duration, standard time.Duration) {
-	*value = standard
-	flags.Var((*timeout)(value), "timeout", "how long to wait for the outcome")
-}
-
-// timeout is a duration that is waited for.
-type timeout time.Duration
-
-func (t *timeout) Set(text string) error {
-	given, err := time.ParseDuration(text)
-	if err == nil && given <= 0 {
-		err = errNotPositive
-	}
-	if err == nil {
-		*t = timeout(given)
-	}
-	return err
-}
-
-func (t *timeout) String() string { return time.Duration(*t).String() }
-
-// Type is what help calls it.
-func (*timeout) Type() string { return "duration" }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/spf13/cobra"
@@ -28,10 +27,8 @@ func smallProgram() *cobra.Command {
 		return errBroken
 	}}
 	pair := &cobra.Command{Use: "pair A B", Args: wantArgs("A", "B"), RunE: work}
-	wait := &cobra.Command{Use: "wait", RunE: work}
-	timeoutFlag(wait.Flags(), new(time.Duration), time.Minute)
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(show, fail, pair, wait)
+	root.AddCommand(show, fail, pair)
 	return root
 }
 
@@ -53,16 +50,10 @@ func TestWrongUseTellsTheUsageOfItsCommand(t *testing.T) {
 		"pair":             {"missing argument: A B", "usage: program pair A B [flags]\nhelp:  program pair --help"},
 		"pair a":           {"missing argument: B", "usage: program pair A B [flags]\nhelp:  program pair --help"},
 		"fail x":           {`no way "x"`, "usage: program fail [flags]\nhelp:  program fail --help"},
-		"wait --timeout=-5s": {`invalid argument "-5s" for "--timeout" flag: not more than 0`,
-			"usage: program wait [flags]\nhelp:  program wait --help"},
-		"wait --timeout=0s": {`invalid argument "0s" for "--timeout" flag: not more than 0`,
-			"usage: program wait [flags]\nhelp:  program wait --help"},
-		"wait --timeout=5": {`invalid argument "5" for "--timeout" flag: time: missing unit in duration "5"`,
-			"usage: program wait [flags]\nhelp:  program wait --help"},
-		"help none":      {`unknown command "none" for "program"`, "usage: program COMMAND\nhelp:  program --help"},
-		"help show none": {`unknown command "none" for "program show"`, show},
-		"none":           {`unknown command "none" for "program"`, "usage: program COMMAND\nhelp:  program --help"},
-		"--none":         {"unknown flag: --none", "usage: program COMMAND\nhelp:  program --help"},
+		"help none":        {`unknown command "none" for "program"`, "usage: program COMMAND\nhelp:  program --help"},
+		"help show none":   {`unknown command "none" for "program show"`, show},
+		"none":             {`unknown command "none" for "program"`, "usage: program COMMAND\nhelp:  program --help"},
+		"--none":           {"unknown flag: --none", "usage: program COMMAND\nhelp:  program --help"},
 	} {
 		t.Run(line, func(t *testing.T) {
 			g := NewWithT(t)
@@ -76,7 +67,7 @@ func TestWrongUseTellsTheUsageOfItsCommand(t *testing.T) {
 
 func TestRightUseIsNoError(t *testing.T) {
 	for _, line := range []string{"", "show a", "show a --count 2", "pair a b", "show --help",
-		"help", "help show", "wait", "wait --timeout 1ms"} {
+		"help", "help show"} {
 		NewWithT(t).Expect(executeLine(smallProgram(), line)).To(Succeed(), line)
 	}
 }
@@ -104,18 +95,6 @@ func printed(root *cobra.Command, out *bytes.Buffer, line string) error {
 	return executeRoot(root)
 }
 
-func TestTimeoutFlag(t *testing.T) {
-	g := NewWithT(t)
-	var value time.Duration
-	cmd := &cobra.Command{Use: "wait"}
-	timeoutFlag(cmd.Flags(), &value, 90*time.Second)
-	g.Expect(value).To(Equal(90 * time.Second))
-	g.Expect(cmd.Flags().FlagUsages()).To(
-		Equal("      --timeout duration   how long to wait for the outcome (default 1m30s)\n"))
-	g.Expect(cmd.ParseFlags([]string{"--timeout", "5s"})).To(Succeed())
-	g.Expect(value).To(Equal(5 * time.Second))
-}
-
 // Work that fails is not wrong use.
 func TestOtherErrorsStayWhatTheyAre(t *testing.T) {
 	g := NewWithT(t)
@@ -141,5 +120,15 @@ func TestNameIsUsedEverywhere(t *testing.T) {
 	for range 2 { // however often it is run
 		g.Expect(executeLine(root, "show a")).To(Succeed())
 		g.Expect(show.Example).To(Equal("  kubectl program show a\n  kubectl program show b | a program"))
+	}
+}
+
+// A wait that would end before it began is refused before the cluster is asked.
+func TestTimeoutIsMoreThanNothing(t *testing.T) {
+	g := NewWithT(t)
+	for _, given := range []string{"0s", "-5s"} {
+		_, _, err := execute(t, "mooring", "reconnect", "github", "--timeout="+given)
+		g.Expect(err).To(MatchError(`invalid argument "` + given + `" for "--timeout" flag: not more than 0`))
+		g.Expect(errors.As(err, new(*usageError))).To(BeTrue())
 	}
 }

@@ -11,9 +11,7 @@ import (
 	"testing"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -85,17 +83,9 @@ func install() error {
 	if kube, err = kubernetes.NewForConfig(root); err != nil {
 		return err
 	}
-	objects, err := config.CRDs()
+	definitions, err := config.CRDs()
 	if err != nil {
 		return err
-	}
-	var definitions []*apiextensionsv1.CustomResourceDefinition
-	for _, object := range objects {
-		definition := &apiextensionsv1.CustomResourceDefinition{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, definition); err != nil {
-			return err
-		}
-		definitions = append(definitions, definition)
 	}
 	if _, err := envtest.InstallCRDs(root, envtest.CRDInstallOptions{CRDs: definitions}); err != nil {
 		return err
