@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,6 +47,17 @@ func (a *agent) open(ctx context.Context) error {
 	}
 	a.session = header.Get("Mcp-Session-Id")
 	_, _, err = a.post(ctx, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), "")
+	return err
+}
+
+// begin opens the session and makes the first call. ReverseProxy now and then loses an answer; that costs it a try.
+func (a *agent) begin(ctx context.Context) (err error) {
+	for range 3 {
+		if err = errors.Join(a.open(ctx), a.call(ctx)); err == nil {
+			return nil
+		}
+		a.session = ""
+	}
 	return err
 }
 

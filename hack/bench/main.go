@@ -24,6 +24,7 @@ type options struct {
 	idle           int
 	pauses         int
 	markdown       string
+	profiles       string
 }
 
 func main() {
@@ -37,6 +38,7 @@ func main() {
 	flag.DurationVar(&o.window, "window", 2*time.Second, "how long one measurement takes")
 	flag.IntVar(&o.idle, "idle", 300, "how many idle agents with open streams are measured")
 	flag.IntVar(&o.pauses, "pauses", 3, "how many calls after 10 s of silence are measured")
+	flag.StringVar(&o.profiles, "profiles", "", "directory for profiles of the gateway under load, instead of tables")
 	flag.StringVar(&o.markdown, "markdown", "", "file to write the tables to, with a chart beside it")
 	flag.Parse()
 	run := o.benchmark
@@ -55,6 +57,9 @@ func (o *options) benchmark(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, w.stop()) }()
 	if err := w.start(ctx); err != nil {
 		return err
+	}
+	if o.profiles != "" {
+		return w.profile(ctx)
 	}
 	r := &report{machine: machine(), rounds: o.rounds, window: o.window}
 	for _, era := range eras {

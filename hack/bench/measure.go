@@ -48,7 +48,7 @@ func (w *world) measure(ctx context.Context, t *target, era string, sessions int
 	for i := range agents {
 		agents[i] = newAgent(t, era)
 		defer agents[i].close()
-		if err := errors.Join(agents[i].open(ctx), agents[i].call(ctx)); err != nil {
+		if err := agents[i].begin(ctx); err != nil {
 			return s, err
 		}
 	}

@@ -38,6 +38,7 @@ type world struct {
 	upstream string // its origin
 	targets  []*target
 	gateway  *target
+	pprof    string
 	secure   []*slowServer
 }
 
@@ -109,9 +110,9 @@ func (w *world) startMooring(ctx context.Context) error {
 	if _, err := w.kubectl(ctx, w.manifests(), "apply", "-f", "-"); err != nil {
 		return err
 	}
-	address, metrics := freeAddress(), freeAddress()
+	address, metrics, pprof := freeAddress(), freeAddress(), freeAddress()
 	gateway := exec.Command(mooring, "gateway", "--gateway-bind-address", address, "--metrics-bind-address", metrics,
-		"--health-probe-bind-address=0", "--allow-loopback")
+		"--health-probe-bind-address=0", "--pprof-bind-address", pprof, "--allow-loopback")
 	gateway.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig())
 	if _, err := w.programs.Start(ctx, "gateway", "", gateway); err != nil {
 		return err
@@ -128,6 +129,7 @@ func (w *world) startMooring(ctx context.Context) error {
 			return metric(page, "go_memstats_mallocs_total"), err
 		},
 	}
+	w.pprof = "http://" + pprof + "/debug/pprof/"
 	standard := *w.gateway
 	standard.name = "Mooring, maxConcurrent 4"
 	standard.path = func(era string) string { return "/servers/default/" + era + "-default/mcp" }

@@ -33,7 +33,8 @@ type program struct {
 	ended   chan struct{}
 }
 
-// Start runs a program and waits until it prints a line that starts with ready; it returns the rest of that line.
+// Start runs a program and waits until it prints a line that starts with ready; it returns the rest of that line. With
+// an empty ready it does not wait.
 func (g *Group) Start(ctx context.Context, name, ready string, command *exec.Cmd) (string, error) {
 	log, err := os.Create(filepath.Join(g.Dir, name+".log"))
 	if err != nil {
@@ -55,6 +56,9 @@ func (g *Group) Start(ctx context.Context, name, ready string, command *exec.Cmd
 		_ = log.Close()
 	}()
 	found := make(chan string, 1)
+	if ready == "" {
+		found <- ""
+	}
 	go watchFor(reader, ready, found)
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

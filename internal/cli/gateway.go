@@ -145,6 +145,7 @@ func NewGateway(ctx context.Context, config *rest.Config, o *Settings, g *Gatewa
 		Controller:              ctrlconfig.Controller{SkipNameValidation: ptr.To(o.Registry != nil)},
 		Metrics:                 metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:  o.ProbeAddress,
+		PprofBindAddress:        o.PprofAddress,
 		GracefulShutdownTimeout: ptr.To(2*o.DrainTimeout + shutdownGrace),
 	})
 	if err != nil {

@@ -29,9 +29,9 @@ import (
 
 // Settings are what every command that runs the controllers can be told.
 type Settings struct {
-	// MetricsAddress and ProbeAddress are listen addresses; "0" turns an endpoint off.
-	MetricsAddress, ProbeAddress string
-	LeaderElect                  bool
+	// MetricsAddress, ProbeAddress and PprofAddress are listen addresses; "0" turns an endpoint off.
+	MetricsAddress, ProbeAddress, PprofAddress string
+	LeaderElect                                bool
 	// LeaderNamespace is the namespace of the lease; empty is the pod's own.
 	LeaderNamespace string
 	// WatchNamespaces are the only ones looked at; none is all.
@@ -74,6 +74,8 @@ func (o *Settings) registerProcess(flags *pflag.FlagSet) {
 		"address of the metrics endpoint; 0 turns it off")
 	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081",
 		"address of /healthz and /readyz; 0 turns them off")
+	flags.StringVar(&o.PprofAddress, "pprof-bind-address", "0",
+		"address of the profiles of package net/http/pprof; 0 turns them off")
 	flags.StringSliceVar(&o.WatchNamespaces, "watch-namespaces", nil,
 		"look at MCPServers of these namespaces only (default: all)")
 	flags.DurationVar(&o.DrainTimeout, "drain-timeout", time.Minute,
@@ -232,6 +234,7 @@ func NewManager(ctx context.Context, config *rest.Config, o *Settings) (ctrl.Man
 		Controller:                    ctrlconfig.Controller{SkipNameValidation: ptr.To(o.Registry != nil)},
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.ProbeAddress,
+		PprofBindAddress:              o.PprofAddress,
 		LeaderElection:                o.LeaderElect,
 		LeaderElectionID:              lease.Elected,
 		LeaderElectionNamespace:       o.LeaderNamespace,
