@@ -15,10 +15,9 @@ func (w *world) profile(ctx context.Context) error {
 		return err
 	}
 	for _, era := range eras {
-		loaded := *w
-		options := *w.options
-		options.window = 12 * time.Second
-		loaded.options = &options
+		loaded, longer := *w, *w.options
+		longer.window = 12 * time.Second
+		loaded.options = &longer
 		measured := make(chan error, 1)
 		go func() {
 			_, err := loaded.measure(ctx, w.gateway, era, 8)

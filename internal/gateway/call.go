@@ -61,34 +61,39 @@ func (g *Gateway) call(w http.ResponseWriter, m *message) {
 	}
 	ctx, cancel := context.WithCancel(m.Context())
 	defer cancel()
-	done := make(chan *outcome, 1)
-	go func() { done <- g.carry(ctx, c) }()
-	alive := time.NewTimer(patience)
-	defer alive.Stop()
-	for {
-		select {
-		case out := <-done:
-			c.drain()
-			g.finish(c, out)
-			return
-		case params := <-c.progress:
-			c.reply.notify(rpc.Notification("notifications/progress", params))
-		case <-alive.C:
-			c.reply.live()
-			alive.Reset(lifeInterval)
-		}
-	}
+	quiet := c.reply.keepAlive()
+	relayed := c.relay()
+	out := g.carry(ctx, c)
+	relayed()
+	quiet()
+	g.finish(c, out)
 }
 
-// drain passes the progress that came before the answer.
-func (c *call) drain() {
-	for {
-		select {
-		case params := <-c.progress:
-			c.reply.notify(rpc.Notification("notifications/progress", params))
-		default:
-			return
+// relay passes progress on, where the client wants any, until the function that it returns is called; then what came
+// before is passed. It has a goroutine of its own, so that a slow client does not hold up the server.
+func (c *call) relay() (stop func()) {
+	if c.token == nil {
+		return func() {}
+	}
+	answered, relayed := make(chan struct{}), make(chan struct{})
+	pass := func(params json.RawMessage) { c.reply.notify(rpc.Notification("notifications/progress", params)) }
+	go func() {
+		defer close(relayed)
+		for {
+			select {
+			case params := <-c.progress:
+				pass(params)
+			case <-answered:
+				for len(c.progress) > 0 {
+					pass(<-c.progress)
+				}
+				return
+			}
 		}
+	}()
+	return func() {
+		close(answered)
+		<-relayed
 	}
 }
 
@@ -98,9 +103,11 @@ func (c *call) read() string {
 	if c.params, err = rpc.ParseObject(c.Params); err != nil {
 		return "params must be an object"
 	}
-	c.progress = make(chan json.RawMessage, progressRoom)
 	if meta, err := rpc.ParseObject(c.params.Get("_meta")); err == nil {
 		c.token = meta.Get("progressToken")
+	}
+	if c.token != nil {
+		c.progress = make(chan json.RawMessage, progressRoom)
 	}
 	if c.Message.Method != methodCall {
 		return ""

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -40,12 +42,14 @@ const (
 	writeTimeout = 30 * time.Second
 )
 
-// reply is the way to one client. It is used by one goroutine.
+// reply is the way to one client. It is safe for concurrent use.
 type reply struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	accepts accepts
-	begun   bool
+
+	mu    sync.Mutex
+	begun bool
 	// streams: what was begun is an event stream.
 	streams bool
 	bytes   int
@@ -80,7 +84,32 @@ func (r *reply) send(parts ...[]byte) {
 	_ = r.control.Flush()
 }
 
-// live gives a sign of life.
+// keepAlive gives a sign of life when the answer takes long, and then now and then, until the function that it returns
+// is called.
+func (r *reply) keepAlive() (stop func()) {
+	var (
+		timer *time.Timer
+		over  bool
+	)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	timer = time.AfterFunc(patience, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !over {
+			r.live()
+			timer.Reset(lifeInterval)
+		}
+	})
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		over = true
+		timer.Stop()
+	}
+}
+
+// live gives a sign of life; the caller holds the lock.
 func (r *reply) live() {
 	r.begin(http.StatusOK, r.accepts.stream)
 	if r.streams {
@@ -92,6 +121,8 @@ func (r *reply) live() {
 
 // notify passes a notification where the client takes a stream.
 func (r *reply) notify(notification []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if !r.accepts.stream || r.begun && !r.streams {
 		return
 	}
@@ -99,11 +130,20 @@ func (r *reply) notify(notification []byte) {
 	r.send(event(notification))
 }
 
-// finish writes the answer.
+// finish writes the answer. One that nothing went before says how long it is, and leaves in one piece.
 func (r *reply) finish(status int, body []byte) {
-	r.begin(status, !r.accepts.json)
-	if r.streams {
-		r.send(event(body))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	whole := !r.begun
+	stream := r.streams || whole && !r.accepts.json
+	if stream {
+		body = event(body)
+	}
+	if whole {
+		r.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		r.begin(status, stream)
+		_ = r.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+		r.bytes, _ = r.w.Write(body)
 		return
 	}
 	r.send(body)

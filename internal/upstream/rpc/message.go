@@ -38,8 +38,14 @@ func (m *Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
 
 // Answers reports whether the message is the response to the request with this string id.
 func (m *Message) Answers(id string) bool {
+	if !m.IsResponse() || m.ID == nil {
+		return false
+	}
+	if inner, quoted := bytes.CutPrefix(m.ID, []byte{'"'}); quoted && string(bytes.TrimSuffix(inner, []byte{'"'})) == id {
+		return true
+	}
 	var got string
-	return m.IsResponse() && m.ID != nil && json.Unmarshal(m.ID, &got) == nil && got == id
+	return json.Unmarshal(m.ID, &got) == nil && got == id
 }
 
 // Fault is a JSON-RPC error object.
@@ -93,15 +99,15 @@ func Parse(body []byte) ([]Message, error) {
 }
 
 func parseOne(body []byte) (Message, error) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(body, &members) != nil || members == nil {
+	members, ok := split(body)
+	if !ok {
 		return Message{}, ErrMalformed
 	}
 	m := Message{
-		ID: present(members["id"]), Params: present(members["params"]),
-		Result: members["result"], Error: present(members["error"]),
+		ID: present(members.Get("id")), Params: present(members.Get("params")),
+		Result: members.Get("result"), Error: present(members.Get("error")),
 	}
-	if raw, ok := members["method"]; ok {
+	if raw := members.Get("method"); raw != nil {
 		if json.Unmarshal(raw, &m.Method) != nil || m.Method == "" {
 			return Message{}, ErrMalformed
 		}
@@ -158,9 +164,4 @@ func encode(id json.RawMessage, method, member string, value json.RawMessage) []
 		out = append(append(out, `":`...), value...)
 	}
 	return append(out, '}')
-}
-
-func appendText(out []byte, text string) []byte {
-	encoded, _ := json.Marshal(text) // never fails: invalid UTF-8 is replaced
-	return append(out, encoded...)
 }

@@ -15,27 +15,14 @@ type Member struct {
 // Object is a JSON object whose order and bytes are kept.
 type Object []Member
 
-// ParseObject reads an object. Nil, or null, is the empty object.
+// ParseObject reads an object, of which its members are pieces. Nil, or null, is the empty object.
 func ParseObject(raw json.RawMessage) (Object, error) {
 	if raw = present(bytes.TrimSpace(raw)); len(raw) == 0 {
 		return nil, nil
 	}
-	if raw[0] != '{' || !json.Valid(raw) {
+	o, ok := split(raw)
+	if !ok {
 		return nil, ErrMalformed
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	_, _ = dec.Token() // the brace
-	var o Object
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, ErrMalformed
-		}
-		var value json.RawMessage
-		if dec.Decode(&value) != nil {
-			return nil, ErrMalformed
-		}
-		o = append(o, Member{Name: name.(string), Value: value})
 	}
 	return o, nil
 }
@@ -79,7 +66,11 @@ func (o Object) Without(name string) Object {
 
 // Encode writes the object.
 func (o Object) Encode() json.RawMessage {
-	out := []byte{'{'}
+	size := 2
+	for _, m := range o {
+		size += len(m.Name) + len(m.Value) + len(`"":,`)
+	}
+	out := append(make([]byte, 0, size), '{')
 	for i, m := range o {
 		if i > 0 {
 			out = append(out, ',')

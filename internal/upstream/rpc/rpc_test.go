@@ -137,3 +137,36 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What split finds is what encoding/json finds, byte for byte.
+func FuzzSplit(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"a":1}`, ` { "a" : "b\\" , "c" : [1,{"d":"]}"}] , "e":null,"a":-1.5e3 } `,
+		`{"\u00e9\"":"\\\""}`, `[]`, `{"a"`, "{\"\xff\":0}",
+		`{"":""}`, `{"a":{"b":{}},"c":[[]]}`, `{"a":true}`, `null`, ``,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var want map[string]json.RawMessage
+		wanted := json.Unmarshal(raw, &want) == nil && want != nil
+		got, ok := split(raw)
+		if ok != wanted {
+			t.Fatalf("%q: %t, want %t", raw, ok, wanted)
+		}
+		names := map[string]bool{}
+		for _, member := range got {
+			names[member.Name] = true
+			if last := got.Get(member.Name); string(last) != string(want[member.Name]) {
+				t.Errorf("%q: %q is %q, want %q", raw, member.Name, last, want[member.Name])
+			}
+		}
+		if len(names) != len(want) {
+			t.Errorf("%q: %d names, want %d", raw, len(names), len(want))
+		}
+		encoded, _ := json.Marshal(string(raw))
+		if text := appendText(nil, string(raw)); string(text) != string(encoded) {
+			t.Errorf("%q encodes to %s, want %s", raw, text, encoded)
+		}
+	})
+}
