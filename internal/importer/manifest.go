@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/mooring-dev/mooring/internal/secret"
@@ -37,18 +39,26 @@ func (r *Result) YAML() ([]byte, error) {
 				return nil, err
 			}
 			document := string(text)
-			if s, ok := manifest.(secretManifest); ok && len(s.wanted) > 0 {
-				if len(s.StringData) == 0 {
-					document += "# stringData:\n"
-				}
-				for _, key := range s.wanted {
-					document += fmt.Sprintf("#   %s: \"\"  # fill in: %s\n", key.Name, key.From)
-				}
+			if s, ok := manifest.(*corev1.Secret); ok {
+				document += entry.Secret.fillIn(len(s.StringData) == 0)
 			}
 			documents = append(documents, document)
 		}
 	}
 	return []byte(strings.Join(documents, "---\n")), nil
+}
+
+// fillIn is a comment that shows the keys without a value.
+func (s *Secret) fillIn(alone bool) (comment string) {
+	for _, key := range s.Keys {
+		if key.Value.IsZero() {
+			comment += fmt.Sprintf("#   %s: \"\"  # fill in: %s\n", key.Name, key.From)
+		}
+	}
+	if comment != "" && alone {
+		comment = "# stringData:\n" + comment
+	}
+	return comment
 }
 
 // JSON returns one List of the same objects.
@@ -64,24 +74,8 @@ func (r *Result) JSON() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// secretManifest is a Secret as its manifest has it. A key that is to be filled in is absent: an empty value would
-// replace the one that a person added.
-type secretManifest struct {
-	APIVersion string            `json:"apiVersion"`
-	Kind       string            `json:"kind"`
-	Metadata   secretMetadata    `json:"metadata"`
-	StringData map[string]string `json:"stringData,omitempty"`
-
-	wanted []SecretKey
-}
-
-type secretMetadata struct {
-	Name        string            `json:"name"`
-	Namespace   string            `json:"namespace,omitempty"`
-	Annotations map[string]string `json:"annotations,omitempty"`
-}
-
-// manifests are the Secret of a translated entry, if it has one, and its MCPServer.
+// manifests are the Secret of a translated entry, if it has one, and its MCPServer. A key that is to be filled in is
+// absent from the Secret: an empty value would replace the one that a person added.
 func (e *Entry) manifests() []any {
 	switch {
 	case e.Server == nil:
@@ -89,18 +83,21 @@ func (e *Entry) manifests() []any {
 	case e.Secret == nil:
 		return []any{e.Server}
 	}
-	out := secretManifest{APIVersion: "v1", Kind: "Secret", StringData: map[string]string{},
-		Metadata: secretMetadata{Name: e.Secret.Name, Namespace: e.Server.Namespace}}
+	out := &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Name: e.Secret.Name, Namespace: e.Server.Namespace},
+		StringData: map[string]string{},
+	}
 	var names []string
 	for _, key := range e.Secret.Keys {
 		if key.Value.IsZero() {
-			out.wanted, names = append(out.wanted, key), append(names, key.Name)
+			names = append(names, key.Name)
 		} else {
 			out.StringData[key.Name] = key.Value.Reveal()
 		}
 	}
 	if len(names) > 0 {
-		out.Metadata.Annotations = map[string]string{AnnotationFillIn: strings.Join(names, ",")}
+		out.Annotations = map[string]string{AnnotationFillIn: strings.Join(names, ",")}
 	}
 	return []any{out, e.Server}
 }
