@@ -363,7 +363,7 @@ func TestReloadWhoseCatalogIsRefused(t *testing.T) {
 	g.Expect(out).To(BeEmpty())
 }
 
-// Without a manager there is nothing to wait for: the request is made, and that it stands is told at once.
+// Without a manager there is nothing to wait for: the request is made, and that it remains is told at once.
 func TestReloadWithoutAManager(t *testing.T) {
 	g := NewWithT(t)
 	c := with(t, builder.AgentSession("coder").Namespace("agents").Obj())
@@ -390,7 +390,7 @@ func stopped(c *connected) {
 	})
 }
 
-// While nothing comes of it, what is known of the session is told, and the request stands.
+// While nothing comes of it, what is known of the session is told, and the request remains.
 func TestReloadWithoutAnOutcome(t *testing.T) {
 	g := NewWithT(t)
 	object := builder.AgentSession("coder").Namespace("agents").Obj()

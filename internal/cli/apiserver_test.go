@@ -22,7 +22,7 @@ func TestAPIServersOfConfigurationAndEnvironment(t *testing.T) {
 	g.Expect(apiServers("http://127.0.0.1:8001/prefix")).To(HaveExactElements("127.0.0.1:8001", "[fd00::1]:443"))
 }
 
-func TestFollowerSetsWhatStandsBehindTheService(t *testing.T) {
+func TestFollowerSetsTheAddressesOfTheService(t *testing.T) {
 	g := NewWithT(t)
 	slice := &discoveryv1.EndpointSlice{
 		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.4"}}, {Addresses: []string{"fd00::4"}}},

@@ -239,7 +239,7 @@ func TestReconnectWithoutAnOutcome(t *testing.T) {
 	g.Expect(out.String()).To(HaveSuffix("try at once: kubectl mooring reconnect github -n agents\n"))
 }
 
-// Without a manager there is nothing to wait for: the request is made, and that it stands is told at once.
+// Without a manager there is nothing to wait for: the request is made, and that it remains is told at once.
 func TestReconnectWithoutAManager(t *testing.T) {
 	g := NewWithT(t)
 	s := server("github", "agents", "True Ready", time.Minute, v1alpha1.SessionConnected, -1)

@@ -374,7 +374,7 @@ func TestRunWaitsForAnotherManager(t *testing.T) {
 	d.end(syscall.SIGINT)
 }
 
-// A run that cannot start stands in nobody's way: what it claimed is given back.
+// A run that cannot start keeps nobody waiting: what it claimed is given back.
 func TestRunThatCannotStartGivesItsClaimBack(t *testing.T) {
 	g, controlPlane := NewWithT(t), &envtest.Environment{
 		BinaryAssetsDirectory: assets(), ControlPlaneStartTimeout: patience,

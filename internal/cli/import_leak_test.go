@@ -84,7 +84,7 @@ func (g *generator) filled() string {
 	return "aB1" + g.drawn(base64, n+3) + "=="
 }
 
-// token is a credential by its look alone, as it may stand by itself; a few have what other words have for a value.
+// token is a credential by its look alone, without a name; a few have what other words have for a value.
 func (g *generator) token() string {
 	switch g.IntN(4) {
 	case 0:
@@ -98,7 +98,7 @@ func (g *generator) token() string {
 
 func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
 
-// value is a credential without the characters that would end it where it stands.
+// value is a credential without the characters that would end it where it is.
 func (g *generator) value(without string) string {
 	var out strings.Builder
 	for range 2 {
@@ -144,7 +144,7 @@ func (g *generator) queryName() string {
 		"tavilyApiKey auth client_secret jwt api%5Fkey x-api-key dbPassword")...)
 }
 
-// address is a URL with a credential in it, as it stands in a text.
+// address is a URL with a credential in it, as it is in a text.
 func (g *generator) address() string {
 	secret := pick(g, "", "", "1", "443", "65536", "/", "?", "#", ":", "@", "80/") + g.value(" \t'\"<>`"+`\`)
 	switch g.IntN(6) {
@@ -165,7 +165,7 @@ func (g *generator) address() string {
 	}
 }
 
-// text tells a credential by itself, whatever its name.
+// text is recognised as a credential, whatever its name.
 func (g *generator) text() string {
 	secret := g.value(" \t'\"<>`;,&(){}[]" + `\`)
 	switch g.IntN(20) {
@@ -212,7 +212,7 @@ func (g *generator) text() string {
 	}
 }
 
-// reference is a text with references in it, beside which a credential stands.
+// reference is a text with references in it, beside which there is a credential.
 func (g *generator) reference() string {
 	secret := g.value(" \t'\"<>`;,&(){}[]$" + `\`)
 	return pick(g,
@@ -230,7 +230,7 @@ func encode(v any) string {
 	return string(text)
 }
 
-// sensitive is what may stand behind the name of a credential.
+// sensitive is what may be behind the name of a credential.
 func (g *generator) sensitive() string {
 	switch g.IntN(4) {
 	case 0:
@@ -407,7 +407,7 @@ func (g *generator) file() (text string, flags []string) {
 	}
 }
 
-// Whatever the file and wherever a credential stands in it: with placeholders it is nowhere in what is printed, and
+// Whatever the file and wherever a credential is in it: with placeholders it is nowhere in what is printed, and
 // without them in the values of Secrets alone.
 func FuzzNoCredentialInClear(f *testing.F) {
 	for seed := range seeds {

@@ -47,8 +47,8 @@ func TestAwait(t *testing.T) {
 		want   error
 		last   string
 	}{
-		"what stands there counts": {events: []watch.Event{{Type: watch.Added, Object: summed("done")}}},
-		"a change is waited for":   {events: []watch.Event{added, {Type: watch.Modified, Object: summed("done")}}},
+		"what is there already counts": {events: []watch.Event{{Type: watch.Added, Object: summed("done")}}},
+		"a change is waited for":       {events: []watch.Event{added, {Type: watch.Modified, Object: summed("done")}}},
 		"deleted": {
 			[]watch.Event{added, {Type: watch.Deleted, Object: summed("last")}}, errDeleted, "last",
 		},
@@ -74,7 +74,7 @@ func TestAwaitEndsWithItsContext(t *testing.T) {
 	g := NewWithT(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	given := summed("done") // which counts only where it stands
+	given := summed("done") // which counts only where it was set
 	seen, err := watching(t).await(ctx, given, isDone)
 	g.Expect(errors.Is(err, context.Canceled)).To(BeTrue())
 	g.Expect(seen).To(BeIdenticalTo(given), "it was not seen since")

@@ -25,7 +25,7 @@ var (
 // containerRun is what follows `docker run`, under translation.
 type containerRun struct {
 	*process
-	// given is the environment of docker itself, of which the container gets what it is told to.
+	// given is the environment of docker itself; the container gets what it is told to.
 	given      []pair
 	entrypoint string
 }

@@ -194,7 +194,7 @@ func TestKeysAreValidWhateverTheyAreCalled(t *testing.T) {
 	g.Expect(variables).To(Equal([]string{"_1_key", "value", strings.Repeat("k", 48), "value_2"}))
 }
 
-func TestWhereCredentialsStandInArguments(t *testing.T) {
+func TestWhereCredentialsAreInArguments(t *testing.T) {
 	for _, test := range []struct{ name, arguments, want string }{
 		{"header", `"-H", "X-Access:  canary"`, "-H X-Access:  *X-Access"},
 		{"header behind =", `"--header=Authorization: Bearer canary"`, "--header=Authorization: *Authorization"},
@@ -429,7 +429,7 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// A credential goes into the Secret and nowhere else, wherever it stands.
+// A credential goes into the Secret and nowhere else, wherever it is.
 func FuzzCredentialsStayHidden(f *testing.F) {
 	f.Add("secret", "x")
 	f.Add("=", "0")

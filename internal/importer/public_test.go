@@ -11,7 +11,7 @@ import (
 	"github.com/mooring-dev/mooring/internal/importer"
 )
 
-// shown is a server in one line: what is clear as it stands, and *key for each value of its Secret.
+// shown is a server in one line: what is clear as it is, and *key for each value of its Secret.
 func shown(entry *importer.Entry) string {
 	if entry.Server == nil {
 		return strings.Join(entry.Notes, "; ")
@@ -294,7 +294,7 @@ func TestDoubtfulValuesGoIntoTheSecret(t *testing.T) {
 	}
 }
 
-// What is no credential stays as it is, wherever it stands.
+// What is no credential stays as it is, wherever it is.
 func TestHarmlessValuesStay(t *testing.T) {
 	values := []string{
 		"8080", "3306", "eu-west-3", "europe-west9-b", "v1.2.3", "2025-06-18", "0.14.0-rc.1", "acme", "Ada Lovelace",

@@ -26,7 +26,7 @@ const mark = "fill-in"
 // runner is a command that gets a server from a package registry and runs it.
 type runner struct {
 	image string
-	// needs are words of which one must follow, or else the command runs something of the machine.
+	// needs are words: one of them must follow, or else the command runs something of the machine.
 	needs []string
 }
 
@@ -106,7 +106,7 @@ func program(path string) string {
 	return name
 }
 
-// foreign translates a command of which nobody knows which image has it.
+// foreign translates a command that is in no known image.
 func (p *process) foreign(name string) {
 	p.marks++
 	p.spec.Stdio.Image = mark

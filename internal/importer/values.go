@@ -82,7 +82,7 @@ func (b *binder) inline(t template, at spot, sensitive bool) string {
 	return b.variable(bound.from)
 }
 
-// compose makes text of several parts, of which some may be secret. What speaks of a secret and the secret itself may
+// compose makes text of several parts, some of which may be secret. What speaks of a secret and the secret itself may
 // be different parts, as in postgres://${USER}:password@host; then none is in clear.
 func (b *binder) compose(t template, at spot, sensitive bool) string {
 	sensitive = sensitive || !credential.Harmless(t.gapped())

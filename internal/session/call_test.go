@@ -1067,7 +1067,7 @@ func TestCallsAreRefusedWhileDiscoveryProbes(t *testing.T) {
 		until := r.is("a", session.Quarantined).QuarantinedUntil
 		server.Script(sessiontest.Script{Dial: func(_ context.Context, n int) error {
 			if n == 4 {
-				<-time.After(time.Second) // whoever probes takes a second
+				<-time.After(time.Second) // a probe takes a second
 			}
 			return nil
 		}, Call: calling().Call})

@@ -231,7 +231,7 @@ func (d *discovery) hold(c *conn) ending {
 	return d.serve(c)
 }
 
-// cancelled ends a try of which nothing was learnt.
+// cancelled ends a try that taught nothing.
 func (g *guarded) cancelled(permit breaker.Permit) {
 	g.breaker.Cancelled(permit)
 	g.known.attempting = false

@@ -658,7 +658,7 @@ func TestDialHasItsOwnBound(t *testing.T) {
 }
 
 // Two programs that change a Secret back and forth ten times a second do not make us shake hands ten times a second,
-// whether the server takes the credential or refuses it. What stands in the end is in use within 5 s.
+// whether the server takes the credential or refuses it. What is there in the end is in use within 5 s.
 func TestFlappingDeclarationIsPaced(t *testing.T) {
 	for name, script := range map[string]sessiontest.Script{"taken": {}, "refused": dialing(status(401))} {
 		t.Run(name, func(t *testing.T) {

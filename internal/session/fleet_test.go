@@ -67,7 +67,7 @@ func TestSuspicionGuard(t *testing.T) {
 	})
 }
 
-// Where most of a fleet fails in the same instant, whoever comes first is pardoned too, whichever goroutine notices it.
+// Where most of a fleet fails in the same instant, the first one is pardoned too, whichever goroutine notices it.
 func TestSuspicionOfSimultaneousFailures(t *testing.T) {
 	for range 20 {
 		bubble(t, manager(), func(t *testing.T, r *rig) {

@@ -280,7 +280,7 @@ func TestListedAtIsTheLastGoodList(t *testing.T) {
 		r.after(time.Minute)
 		list() // fails
 		at(time.Minute)
-		r.after(301 * time.Second) // it is listed again by itself, and has nothing, which is not believed at once
+		r.after(301 * time.Second) // it is listed again automatically, and has nothing, which is not believed at once
 		equal(t, "lists", server.Counts().Lists, 4)
 		equal(t, "doubted", r.snapshot("a").EmptyUnconfirmed, true)
 		at(time.Minute)

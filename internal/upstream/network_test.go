@@ -101,7 +101,7 @@ func TestB55_Proxies(t *testing.T) {
 		t.Setenv("HTTPS_PROXY", p.URL())
 		t.Setenv("NO_PROXY", "")
 		cfg := cfg
-		// The address of the environment's proxy is not judged: whoever runs Mooring chose it.
+		// The address of the environment's proxy is not judged: the one who runs Mooring chose it.
 		cfg.Egress = (*egress.Policy)(nil).ForNamespace("agents")
 		dial(t, cfg)
 		if got := p.Targets(); len(got) != 1 || got[0] != target {

@@ -66,7 +66,7 @@ func TestRefusedTokenThatCannotBeReplaced(t *testing.T) {
 			cfg, source := config(t, s.URL()), &renewable{now: "first", next: c.next, err: c.err}
 			cfg.TokenSource = source
 			conn, _ := dial(t, cfg)
-			s.AwaitCount(t, "GET", 1) // the last request that a connection makes by itself
+			s.AwaitCount(t, "GET", 1) // the last request that a connection makes on its own
 			s.SetBearer("second")
 			before := s.Stats().Requests
 			_, err := conn.Call(t.Context(), call("echo", `{}`))
@@ -82,7 +82,7 @@ func TestRefusedTokenThatCannotBeReplaced(t *testing.T) {
 	}
 }
 
-// A token that cannot be had tells nothing of the server: it is not asked in another way, and its era is not forgotten.
+// A token that is not available tells nothing of the server: it is not asked in another way, and its era is kept.
 func TestMissingTokenTellsNothingOfTheEra(t *testing.T) {
 	for _, class := range []failure.Class{
 		failure.Auth, failure.Server, failure.Timeout, failure.Transport, failure.Protocol, failure.RateLimit,

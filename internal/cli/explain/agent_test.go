@@ -94,13 +94,13 @@ func TestNote(t *testing.T) {
 	stopped := explain.View{Now: now, Manager: lease.Report{State: lease.Stopped, Since: now.Add(-time.Minute)}}
 	g.Expect(stopped.Note()).To(Equal(
 		"No manager has been running since 2026-05-04 11:59:00 UTC (60s ago): what follows is what was last known."))
-	const stands = "; the request remains, and is acted on once one runs: `kubectl mooring run` runs one here, and " +
+	const remains = "; the request remains, and is acted on once one runs: `kubectl mooring run` runs one here, and " +
 		"`kubectl get pods -A -l app.kubernetes.io/name=mooring` lists those that are installed"
 	stopped.Program = "kubectl mooring"
 	g.Expect(stopped.NoManager()).To(
-		MatchError("no manager has been running since 2026-05-04 11:59:00 UTC (60s ago)" + stands))
+		MatchError("no manager has been running since 2026-05-04 11:59:00 UTC (60s ago)" + remains))
 	absent := explain.View{Now: now, Program: "kubectl mooring", Manager: lease.Report{State: lease.Absent}}
 	g.Expect(absent.Note()).To(Equal(
 		"No manager is running (none holds a Lease in this cluster): what follows is what was last known."))
-	g.Expect(absent.NoManager()).To(MatchError("no manager is running (none holds a Lease in this cluster)" + stands))
+	g.Expect(absent.NoManager()).To(MatchError("no manager is running (none holds a Lease in this cluster)" + remains))
 }

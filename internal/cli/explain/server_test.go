@@ -61,7 +61,7 @@ func failing(s *v1alpha1.MCPServer, state, phase string) *v1alpha1.SessionStatus
 	return s.Status.Session
 }
 
-// listing is a server that is connected and of which no tools are published, for the reason given.
+// listing is a server that is connected and whose tools are not published, for the reason given.
 func listing(status metav1.ConditionStatus, reason, message string) *v1alpha1.MCPServer {
 	s := server(status, reason, message)
 	say(s, v1alpha1.ConditionCatalogPublished, status, reason, message)

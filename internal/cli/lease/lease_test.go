@@ -60,7 +60,7 @@ func TestLook(t *testing.T) {
 		"alone":            {[]client.Object{leaseOf("default", lease.Alone, "a", time.Second)}, running},
 		"run out":          {[]client.Object{leaseOf("mooring-system", lease.Elected, "a", held)}, since(held)},
 		"given back":       {[]client.Object{leaseOf("a", lease.Elected, "", time.Second)}, since(time.Second)},
-		"one of two stands": {[]client.Object{
+		"one of two is held": {[]client.Object{
 			leaseOf("a", lease.Elected, "a", time.Hour), leaseOf("a", lease.Alone, "b", 0),
 		}, running},
 		"both are over": {[]client.Object{
@@ -123,7 +123,7 @@ var notFound = interceptor.Funcs{
 	},
 }
 
-// From its start on, through renewals, to its end, commands see where the manager stands.
+// From its start on, through renewals, to its end, commands see that the manager runs.
 func TestKeeperTellsOfItsManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)

@@ -188,7 +188,7 @@ const (
 	letters     = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 )
 
-// Credentials of the length and the alphabet that their issuers give them, wherever they stand.
+// Credentials of the length and the alphabet that their issuers give them, wherever they are.
 func TestIssued(t *testing.T) {
 	for issuer, text := range map[string]string{
 		"NVIDIA":             "nvapi-" + drawn(lower, 64),

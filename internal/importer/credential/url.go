@@ -40,8 +40,8 @@ var (
 const atHost = `@(?:(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|localhost|[0-9]+(?:\.[0-9]+){3}|\[[0-9A-Fa-f:]+\])` +
 	`(?:[:/?#\s"'<>]|$)`
 
-// Unescaped tells whether the path, the query or the fragment of a URL may be the rest of a password, of which a /, ?
-// or # was not escaped; or whether an @ there only makes it look so.
+// Unescaped tells whether the path, the query or the fragment of a URL may be the rest of a password whose /, ?
+// or # is not escaped; or whether an @ there only makes it look so.
 func Unescaped(address string) bool {
 	scheme, rest, found := strings.Cut(address, "://")
 	authority, behind := cutAuthority(rest)

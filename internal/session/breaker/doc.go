@@ -14,7 +14,7 @@
 // An open breaker lets one probe through at a time. Only a probe's outcome moves an open breaker: what else was in
 // flight when it opened neither adds a strike nor closes it. A wake grants exactly one attempt, whose failure never
 // makes the state worse. A wait that the server asked for is never shortened, except when another connection was
-// configured, of which it did not speak.
+// configured, which it did not speak of.
 //
 // # Trade-offs
 //

@@ -130,7 +130,7 @@ func (l *Lists) Empty(now time.Time) bool {
 	return true
 }
 
-// earlier is the earlier of two times, of which zero means never.
+// earlier is the earlier of two times; zero means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

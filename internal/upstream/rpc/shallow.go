@@ -61,7 +61,7 @@ func (q *quoting) step(b byte) int {
 	return 0
 }
 
-// LeadingID returns the string id of a message of which only a beginning can be read, false where that does not tell:
+// LeadingID returns the string id of a message whose beginning alone can be read, false where that does not tell:
 // the id comes behind what cannot be read, or it is a request.
 func LeadingID(head []byte) (string, bool) {
 	dec := json.NewDecoder(bytes.NewReader(head))

@@ -35,7 +35,7 @@ func TestShallowLeavesOutWhatNestsTooDeep(t *testing.T) {
 		t.Errorf("tools = %+v", tools)
 	}
 	if y := tools[0].Y; len(y) != 3 || y[0] != "}]" || y[2] != 2.0 {
-		t.Errorf("beside what is left out stands %v", y)
+		t.Errorf("beside what is left out is %v", y)
 	}
 	depth, deepest := 0, 0
 	for _, b := range left {

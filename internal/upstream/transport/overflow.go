@@ -32,7 +32,7 @@ func (o *LegacySSE) parse(data []byte) ([]rpc.Message, error) {
 	return nil, err
 }
 
-// addressee is the request that a response answers of which only the beginning can be read; nil when none is waiting.
+// addressee is the request that a response answers whose beginning alone can be read; nil when none is waiting.
 // It reports whether the beginning tells.
 func (o *LegacySSE) addressee(head []byte) (*waiter, bool) {
 	id, told := rpc.LeadingID(head)

@@ -93,8 +93,8 @@ func (w *watcher) losses() []error {
 	return slices.Clone(w.lost)
 }
 
-// stand is a legacy session whose standing stream is served by a handler, in a bubble of its own time.
-type stand struct {
+// standing is a legacy session whose standing stream is served by a handler, in a bubble of its own time.
+type standing struct {
 	*watcher
 	net       *pipes
 	transport *Streamable
@@ -104,14 +104,14 @@ type stand struct {
 	heads     []http.Header
 }
 
-func (s *stand) counts() (gets, posts int) {
+func (s *standing) counts() (gets, posts int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.gets), s.posts
 }
 
 // times are those of the GETs.
-func (s *stand) times() []time.Duration {
+func (s *standing) times() []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.gets)
@@ -120,11 +120,11 @@ func (s *stand) times() []time.Duration {
 // hold runs test while a stream is kept that get serves; n counts GETs from 1. post answers the ping.
 func hold(
 	t *testing.T, get func(n int, w http.ResponseWriter, r *http.Request), post http.HandlerFunc,
-	test func(t *testing.T, s *stand),
+	test func(t *testing.T, s *standing),
 ) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		s := &stand{watcher: &watcher{}, net: newPipes()}
+		s := &standing{watcher: &watcher{}, net: newPipes()}
 		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodGet {
 				s.mu.Lock()
@@ -210,7 +210,7 @@ func TestB15_WhatIsNoStreamIsAskedForOnce(t *testing.T) {
 		"405 stream": body(405, "text/event-stream"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			hold(t, func(_ int, w http.ResponseWriter, r *http.Request) { answer(w, r) }, pong, func(t *testing.T, s *stand) {
+			hold(t, func(_ int, w http.ResponseWriter, r *http.Request) { answer(w, r) }, pong, func(t *testing.T, s *standing) {
 				elapse(10 * time.Minute)
 				if gets, _ := s.counts(); gets != 1 || len(s.losses()) != 0 || s.changes() != 0 {
 					t.Errorf("%d GETs, lost %v, %d changes", gets, s.losses(), s.changes())
@@ -230,7 +230,7 @@ func TestAForgottenSessionIsFoundByItsStream(t *testing.T) {
 		events(w, ": ok\n\n")
 		stay(r, 30*time.Second)
 	}
-	hold(t, open, status(404), func(t *testing.T, s *stand) {
+	hold(t, open, status(404), func(t *testing.T, s *standing) {
 		elapse(5 * time.Minute)
 		if len(s.losses()) != 1 || !sessionLost(s.losses()[0]) {
 			t.Errorf("lost = %v", s.losses())
@@ -239,7 +239,7 @@ func TestAForgottenSessionIsFoundByItsStream(t *testing.T) {
 			t.Errorf("%d GETs, %d POSTs", gets, posts)
 		}
 	})
-	hold(t, open, status(500), func(t *testing.T, s *stand) { // that says nothing about the session
+	hold(t, open, status(500), func(t *testing.T, s *standing) { // that says nothing about the session
 		elapse(5 * time.Minute)
 		if gets, _ := s.counts(); gets != 2 || len(s.losses()) != 0 {
 			t.Errorf("%d GETs, lost %v", gets, s.losses())
@@ -252,7 +252,7 @@ func TestAnIdleCutEveryMinuteForAnHour(t *testing.T) {
 	hold(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		events(w, ": ok\n\n")
 		stay(r, time.Minute)
-	}, pong, func(t *testing.T, s *stand) {
+	}, pong, func(t *testing.T, s *standing) {
 		elapse(time.Hour)
 		gets, _ := s.counts()
 		if gets < 57 || gets > 60 || s.changes() != gets-1 || len(s.losses()) != 0 {
@@ -265,7 +265,7 @@ func TestAnIdleCutEveryMinuteForAnHour(t *testing.T) {
 func TestAStreamThatEndsAtOnceIsNoHotLoop(t *testing.T) {
 	hold(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		events(w, ": ok\n\n")
-	}, pong, func(t *testing.T, s *stand) {
+	}, pong, func(t *testing.T, s *standing) {
 		elapse(time.Hour)
 		if gets, _ := s.counts(); gets < 50 || gets > 70 || len(s.losses()) != 0 {
 			t.Errorf("%d GETs, lost %v", gets, s.losses())
@@ -297,7 +297,7 @@ func TestTroubleWithTheStreamPasses(t *testing.T) {
 					return
 				}
 				<-r.Context().Done()
-			}, pong, func(t *testing.T, s *stand) {
+			}, pong, func(t *testing.T, s *standing) {
 				elapse(10 * time.Minute)
 				if gets, _ := s.counts(); gets != 7 || s.changes() != 1 || len(s.losses()) != 0 {
 					t.Errorf("%d GETs, %d changes, lost %v", gets, s.changes(), s.losses())
@@ -316,7 +316,7 @@ func TestAStreamIsTold(t *testing.T) {
 			}
 			events(w, ": ok\n\n")
 			<-r.Context().Done()
-		}, pong, func(t *testing.T, s *stand) {
+		}, pong, func(t *testing.T, s *standing) {
 			elapse(time.Minute)
 			if gets, _ := s.counts(); gets != 2 {
 				t.Fatalf("%d GETs", gets)
@@ -342,7 +342,7 @@ func TestAStreamIsTold(t *testing.T) {
 			}
 			events(w, ": ok\n\n")
 			<-r.Context().Done()
-		}, pong, func(t *testing.T, s *stand) {
+		}, pong, func(t *testing.T, s *standing) {
 			elapse(5 * time.Minute)
 			if gets, _ := s.counts(); gets != 2 || s.times()[1] < 90*time.Second {
 				t.Errorf("GETs at %v", s.times())
@@ -357,7 +357,7 @@ func TestAStreamIsTold(t *testing.T) {
 				`data: {"jsonrpc":"2.0","id":9,"method":"ping"}`+"\n\n"+
 				`data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n\n")
 			<-r.Context().Done()
-		}, pong, func(t *testing.T, s *stand) {
+		}, pong, func(t *testing.T, s *standing) {
 			synctest.Wait()
 			if _, posts := s.counts(); s.changes() != 2 || posts != 1 { // the answer to the ping
 				t.Errorf("%d changes, %d POSTs", s.changes(), posts)
@@ -372,7 +372,7 @@ func TestNothingListensAnyMore(t *testing.T) {
 		w.Header().Set("Connection", "close")
 		events(w, ": ok\n\n")
 		stay(r, 30*time.Second)
-	}, pong, func(t *testing.T, s *stand) {
+	}, pong, func(t *testing.T, s *standing) {
 		synctest.Wait()
 		s.net.mu.Lock()
 		s.net.refused = true
@@ -395,7 +395,7 @@ func TestAPanicIsALostConnection(t *testing.T) {
 	hold(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		events(w, ": ok\n\n")
 		<-r.Context().Done()
-	}, pong, func(t *testing.T, s *stand) {
+	}, pong, func(t *testing.T, s *standing) {
 		s.transport.run(func() { panic("CANARY") })
 		synctest.Wait()
 		if len(s.losses()) != 1 || strings.Contains(s.losses()[0].Error(), "CANARY") {
@@ -429,7 +429,7 @@ func TestRepliesAreBounded(t *testing.T) {
 	}, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.ReadAll(r.Body) // so that the server notices the end
 		<-r.Context().Done()
-	}, func(t *testing.T, s *stand) {
+	}, func(t *testing.T, s *standing) {
 		synctest.Wait()
 		if _, posts := s.counts(); posts != maxReplies {
 			t.Errorf("%d replies on their way, want %d", posts, maxReplies)
