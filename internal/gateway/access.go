@@ -70,7 +70,7 @@ func (g *Gateway) authorise(
 	if v.caller.Anonymous() || g.invited(v) {
 		return true
 	}
-	object := identity.Object{Resource: string(kind) + "s", Namespace: name.Namespace, Name: name.Name}
+	object := objectOf(kind, name)
 	may, err := g.options.Identity.MayUse(v.Context(), v.caller, object)
 	switch {
 	case err != nil:
@@ -99,4 +99,30 @@ func (g *Gateway) invited(v *visit) bool {
 		}
 	}
 	return false
+}
+
+// mayStay tells whether who was let in still may: a token expires, a permission is taken away. While nobody can be
+// asked, the stream stands.
+func (g *Gateway) mayStay(v *visit) bool {
+	if v.caller.Anonymous() {
+		return true
+	}
+	_, token, _ := strings.Cut(v.Header.Get("Authorization"), " ")
+	if _, err := g.options.Identity.Authenticate(v.Context(), strings.TrimSpace(token)); err != nil {
+		return errors.Is(err, identity.ErrUnreachable)
+	}
+	offer := g.find(v.offer.Kind, v.offer.Name)
+	if offer == nil {
+		return false
+	}
+	v.offer = offer
+	if g.invited(v) {
+		return true
+	}
+	may, err := g.options.Identity.MayUse(v.Context(), v.caller, objectOf(offer.Kind, offer.Name))
+	return err != nil || may
+}
+
+func objectOf(kind directory.Kind, name types.NamespacedName) identity.Object {
+	return identity.Object{Resource: string(kind) + "s", Namespace: name.Namespace, Name: name.Name}
 }

@@ -30,6 +30,7 @@ type call struct {
 	progress chan json.RawMessage
 	server   *v1alpha1.MCPServer
 	began    time.Time
+	cancel   context.CancelFunc
 }
 
 // outcome is what a call came to: the bytes of its answer, and how it is told in the log.
@@ -49,6 +50,8 @@ const (
 	resultGone     = "cancelled"
 )
 
+const requestCancelled = -32800
+
 // progressRoom is how many notifications wait for a slow client; more are dropped, as each repeals the one before.
 const progressRoom = 16
 
@@ -59,8 +62,10 @@ func (g *Gateway) call(w http.ResponseWriter, m *message) {
 		c.reply.finish(http.StatusOK, rpc.Refusal(m.ID, rpc.InvalidParams, fault))
 		return
 	}
-	ctx, cancel := context.WithCancel(m.Context())
-	defer cancel()
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancel(m.Context())
+	defer c.cancel()
+	defer g.calls.add(c)()
 	quiet := c.reply.keepAlive()
 	relayed := c.relay()
 	out := g.carry(ctx, c)
@@ -237,7 +242,10 @@ func (c *call) unavailable(why string) *outcome {
 
 // finish answers the client and tells the log.
 func (g *Gateway) finish(c *call, out *outcome) {
-	if out.body != nil {
+	if out.body == nil { // cancelled; who is still there waits for an answer
+		out.body = rpc.Refusal(c.ID, requestCancelled, "the request was cancelled")
+	}
+	if c.Context().Err() == nil {
 		release, ok := g.inflight.take(int64(len(out.body)))
 		if !ok {
 			out = c.tells(notice{text: "The gateway is overloaded and could not hold the answer; the tool may have run.",

@@ -58,6 +58,8 @@ type Gateway struct {
 	guard    *guard
 	sdk      *sdk
 	inflight inflight
+	streams  streams
+	calls    calls
 	requests atomic.Uint64
 	// ending is closed when no stream is to stand any more.
 	ending chan struct{}
@@ -117,11 +119,7 @@ func (g *Gateway) serve(kind directory.Kind, next func(http.ResponseWriter, *vis
 		if v.caller, ok = g.authenticate(w, r); !ok {
 			return
 		}
-		find := g.options.Directory.SessionOffer
-		if kind == directory.ServerKind {
-			find = g.options.Directory.ServerOffer
-		}
-		v.offer = find(name)
+		v.offer = g.find(kind, name)
 		if !g.authorise(w, v, kind, name) {
 			return
 		}

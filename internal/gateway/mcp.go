@@ -40,9 +40,12 @@ type message struct {
 func (g *Gateway) serveMCP(w http.ResponseWriter, v *visit) {
 	switch v.Method {
 	case http.MethodPost:
+	case http.MethodGet:
+		g.serveStream(w, v)
+		return
 	default:
-		w.Header().Set("Allow", "POST")
-		writeFault(w, http.StatusMethodNotAllowed, "MCP messages are sent by POST")
+		w.Header().Set("Allow", "GET, POST")
+		writeFault(w, http.StatusMethodNotAllowed, "MCP messages are sent by POST, and heard by GET")
 		return
 	}
 	release, ok := g.inflight.take(sizeOf(v.Request))
@@ -121,12 +124,8 @@ func readMessage(w http.ResponseWriter, v *visit) (*message, *httpFault) {
 func (g *Gateway) answer(w http.ResponseWriter, m *message) {
 	server := m.offer.Kind == directory.ServerKind
 	switch forward := slices.Contains(forwarded, m.Message.Method); {
-	case m.Message.Method == methodCall, server && forward:
-		if fault := checkHeaders(m); fault != "" {
-			g.write(w, m, http.StatusBadRequest, rpc.Refusal(m.ID, rpc.HeaderMismatch, fault))
-			return
-		}
-		g.call(w, m)
+	case m.Message.Method == methodCall, server && forward, m.modern && m.Message.Method == methodListen:
+		g.answerOurselves(w, m)
 	case forward && strings.HasSuffix(m.Message.Method, "list"), g.sdk.knows(m.Message.Method):
 		g.sdk.serve(g, w, m)
 	case forward:
@@ -141,5 +140,14 @@ func (g *Gateway) answer(w http.ResponseWriter, m *message) {
 	}
 }
 
-// note takes what wants no answer. Whoever answers us was not asked.
-func (g *Gateway) note(*message) {}
+// answerOurselves answers what the SDK does not, after the checks that it would make.
+func (g *Gateway) answerOurselves(w http.ResponseWriter, m *message) {
+	switch fault := checkHeaders(m); {
+	case fault != "":
+		g.write(w, m, http.StatusBadRequest, rpc.Refusal(m.ID, rpc.HeaderMismatch, fault))
+	case m.Message.Method == methodListen:
+		g.listen(w, m)
+	default:
+		g.call(w, m)
+	}
+}

@@ -44,12 +44,15 @@ func (r *rig) background(ctx context.Context, key session.Key, from session.Call
 
 // calling is a script in which the n-th call ends so; nil is an answer.
 func calling(errs ...error) sessiontest.Script {
-	return sessiontest.Script{Call: func(_ context.Context, n int, _ session.Call) (session.Answer, error) {
-		if n <= len(errs) && errs[n-1] != nil {
-			return session.Answer{}, errs[n-1]
-		}
-		return session.Answer{Result: json.RawMessage(`{"ok":true}`)}, nil
-	}}
+	return sessiontest.Script{
+		Info: session.Info{HasSessionID: true},
+		Call: func(_ context.Context, n int, _ session.Call) (session.Answer, error) {
+			if n <= len(errs) && errs[n-1] != nil {
+				return session.Answer{}, errs[n-1]
+			}
+			return session.Answer{Result: json.RawMessage(`{"ok":true}`)}, nil
+		},
+	}
 }
 
 // replaying permits every tool to be resent.
@@ -762,6 +765,7 @@ func TestFourCallsAtOnceAcrossSessions(t *testing.T) {
 		var mu sync.Mutex
 		inFlight, most := 0, 0
 		server := sessiontest.NewServer(sessiontest.Script{
+			Info: session.Info{HasSessionID: true},
 			Call: func(ctx context.Context, n int, call session.Call) (session.Answer, error) {
 				mu.Lock()
 				inFlight++
@@ -787,6 +791,42 @@ func TestFourCallsAtOnceAcrossSessions(t *testing.T) {
 		equal(t, "most at once", most, 4)
 		equal(t, "took", time.Since(r.start), 10*time.Second)
 		equal(t, "sessions", server.Counts().Dials, 10)
+	})
+}
+
+// A server that gives no session ids keeps nothing apart: one connection carries the calls of all sessions, from the
+// moment that it is known.
+func TestOneConnectionWithoutSessionIDs(t *testing.T) {
+	bubble(t, gateway(), func(t *testing.T, r *rig) {
+		script := calling()
+		script.Info.HasSessionID = false
+		server := sessiontest.NewServer(script)
+		r.Ensure("a", config(server))
+		for i := range 10 {
+			name := fmt.Sprint(i)
+			got := <-r.background(t.Context(), "a", session.Caller{Name: name, Session: name}, tool("x"))
+			answers(t, got.answer, got.err)
+		}
+		equal(t, "connections", server.Counts().Dials, 1)
+	})
+}
+
+// Sessions that are ended are closed when their calls are answered; the next call opens others.
+func TestEndCalls(t *testing.T) {
+	bubble(t, gateway(), func(t *testing.T, r *rig) {
+		server := sessiontest.NewServer(calling())
+		r.Ensure("a", config(server))
+		call := func(name string) {
+			got := <-r.background(t.Context(), "a", session.Caller{Name: name, Session: name}, tool("x"))
+			answers(t, got.answer, got.err)
+		}
+		call("one")
+		call("two")
+		r.EndCalls(func(session string) bool { return session == "one" })
+		synctest.Wait()
+		equal(t, "open", server.Counts().Open, 1)
+		call("one")
+		equal(t, "dials", server.Counts().Dials, 3)
 	})
 }
 

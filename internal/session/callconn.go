@@ -56,6 +56,9 @@ func (s *server) take(session string) (permit breaker.Permit, c *callConn, refus
 			return
 		}
 		permit, _ = g.breaker.Admit(time.Now())
+		if g.sessionless != "" && g.sessionless == g.config.Connection {
+			session = "" // the server tells none apart: one connection serves all
+		}
 		if c = g.session(session).present; c == nil {
 			c = s.openCallConn(g, session, permit)
 		}
@@ -141,14 +144,29 @@ func (c *callConn) run() {
 
 // dial opens the connection. A failure is told to the breaker before any waiting call, once for all that wait.
 func (c *callConn) dial() {
-	c.conn, c.err = c.srv.dial(c.ctx, c.config, urgent)
+	c.conn, c.err = c.srv.dial(c.ctx, c.config, urgent, c.config.forCalls())
 	c.srv.change(func(g *guarded) {
 		c.dialled = true
 		c.aborted = c.err != nil && c.closing != nil
+		if c.err == nil && !c.conn.mcp.Info().HasSessionID {
+			g.share(c)
+		}
 		if c.err != nil && !c.aborted {
 			c.srv.callFailed(g, c, c.permit, failure.Classify(c.err))
 		}
 	})
+}
+
+// share makes a connection over which the server gave no session id the one that serves all sessions, unless there is
+// one.
+func (g *guarded) share(c *callConn) {
+	g.sessionless = c.config.Connection
+	shared, own := g.session(""), g.calls[c.session]
+	if c.session == "" || shared.present != nil || own.present != c {
+		return
+	}
+	own.present, own.conns = nil, own.conns-1
+	shared.present, shared.conns, c.session = c, shared.conns+1, ""
 }
 
 // hold keeps the connection until it is lost, idle for too long, or no longer to be used.

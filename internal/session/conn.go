@@ -24,6 +24,20 @@ type Dialer interface {
 // the longest that its Dial takes; Timeouts.Connect bounds the Dial of any other.
 type Bounded interface{ Bound() time.Duration }
 
+// CallDialer is a Dialer that can leave out what only discovery needs: a connection for calls has no stream by which
+// the server tells of changes.
+type CallDialer interface {
+	DialForCalls(ctx context.Context, watch Observer) (Conn, error)
+}
+
+// forCalls is how a connection for calls is opened.
+func (c *Config) forCalls() func(context.Context, Observer) (Conn, error) {
+	if dialer, ok := c.Dialer.(CallDialer); ok {
+		return dialer.DialForCalls
+	}
+	return c.Dialer.Dial
+}
+
 // Observer is told what a connection receives between its requests. No method blocks or calls back into the Conn.
 type Observer interface {
 	// ListChanged: the server says that its tools changed, or a lost stream was opened again and may have
@@ -183,7 +197,9 @@ const (
 
 // dial opens a connection when there is a place for it, within the configuration's time, or within the Dialer's own.
 // Its error is a *failure.Error, unless ctx ended before there was a place.
-func (s *server) dial(ctx context.Context, config Config, rank int) (*conn, error) {
+func (s *server) dial(
+	ctx context.Context, config Config, rank int, open func(context.Context, Observer) (Conn, error),
+) (*conn, error) {
 	leave, err := s.sup.dials.enter(ctx, config.Address, rank)
 	if err != nil {
 		return nil, err
@@ -197,7 +213,7 @@ func (s *server) dial(ctx context.Context, config Config, rank int) (*conn, erro
 		limit = bounded.Bound()
 	}
 	err = c.within(ctx, limit, failure.Connect, func(ctx context.Context) (err error) {
-		c.mcp, err = config.Dialer.Dial(ctx, c)
+		c.mcp, err = open(ctx, c)
 		return err
 	})
 	if err != nil {

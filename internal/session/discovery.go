@@ -184,7 +184,7 @@ func (d *discovery) connect(config Config) (*conn, error) {
 	if config.Urgent {
 		rank = urgent
 	}
-	return d.srv.dial(d.ctx, config, rank)
+	return d.srv.dial(d.ctx, config, rank, config.Dialer.Dial)
 }
 
 // reopen ends a try for which the server had forgotten the session. It stays connected for the moment that it takes to

@@ -40,6 +40,8 @@ type guarded struct {
 	tools     tools
 	known     known
 	calls     map[string]*callSession
+	// sessionless is the Connection under which the server gave no session id, so that all sessions are one.
+	sessionless string
 
 	// told is the state that Notify last spoke of, effects what is to be done when the lock is released.
 	told    Snapshot

@@ -41,6 +41,15 @@ func (d *Dialer) Dial(ctx context.Context, watch session.Observer) (session.Conn
 	return c, nil
 }
 
+// DialForCalls implements session.CallDialer: it is Dial without a standing stream, where the transport is not one.
+func (d *Dialer) DialForCalls(ctx context.Context, watch session.Observer) (session.Conn, error) {
+	c, _, err := d.connect(ctx, watch)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 // connect chooses the handshake by what is configured and known.
 func (d *Dialer) connect(ctx context.Context, watch session.Observer) (*conn, Era, error) {
 	pin := d.cfg.ProtocolVersion

@@ -3,6 +3,8 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -141,6 +143,15 @@ func (w *world) apply(objects ...client.Object) {
 	}
 }
 
+// change edits an object.
+func change[T client.Object](w *world, name string, object T, edit func(T)) {
+	w.t.Helper()
+	w.Expect(admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, object)).To(Succeed())
+	before, _ := object.DeepCopyObject().(client.Object)
+	edit(object)
+	w.Expect(admin.Patch(w.ctx, object, client.MergeFrom(before))).To(Succeed())
+}
+
 // awaitSession waits until an AgentSession is Ready for a reason.
 func (w *world) awaitSession(name, reason string) *v1alpha1.AgentSession {
 	w.t.Helper()
@@ -154,6 +165,20 @@ func (w *world) awaitSession(name, reason string) *v1alpha1.AgentSession {
 		return ready.Reason
 	}).Should(Equal(reason))
 	return session
+}
+
+// awaitServer waits until an MCPServer's condition is as wanted, such as "True Ready".
+func (w *world) awaitServer(name, condition, wanted string) {
+	w.t.Helper()
+	w.Eventually(func() string {
+		server := &v1alpha1.MCPServer{}
+		w.Expect(admin.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, server)).To(Succeed())
+		found := meta.FindStatusCondition(server.Status.Conditions, condition)
+		if found == nil || found.ObservedGeneration != server.Generation {
+			return ""
+		}
+		return string(found.Status) + " " + found.Reason
+	}).Should(Equal(wanted))
 }
 
 // account makes a service account.
@@ -208,6 +233,65 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.token)
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// answer is what came back over plain HTTP.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send sends a request with a token, "" for none, and header lines as pairs.
+func (w *world) send(method, url, token, body string, headers ...string) answer {
+	w.t.Helper()
+	request, err := http.NewRequestWithContext(w.ctx, method, url, strings.NewReader(body))
+	w.Expect(err).NotTo(HaveOccurred())
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := http.DefaultTransport.RoundTrip(request) // follows no redirect
+	w.Expect(err).NotTo(HaveOccurred())
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	w.Expect(err).NotTo(HaveOccurred())
+	return answer{response.StatusCode, response.Header, string(text)}
+}
+
+// call calls a tool with raw arguments and returns the answer's body.
+func (w *world) call(url, token, tool, arguments string) string {
+	w.t.Helper()
+	return w.send(http.MethodPost, url, token,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`}}`).body
+}
+
+// failure is what a result of ours tells programs.
+type failure struct {
+	Class             string
+	HTTPStatus        int
+	Retryable         bool
+	RetryAfterSeconds int
+}
+
+// failed reads an answer that must be a result of ours: its text, and what it tells programs.
+func (w *world) failed(body string) (string, failure) {
+	w.t.Helper()
+	var message struct {
+		Result struct {
+			Content []struct{ Text string }
+			IsError bool
+			Meta    map[string]failure `json:"_meta"`
+		}
+	}
+	w.Expect(json.Unmarshal([]byte(body), &message)).To(Succeed(), body)
+	w.Expect(message.Result.IsError).To(BeTrue(), body)
+	w.Expect(message.Result.Content).To(HaveLen(1), body)
+	w.Expect(message.Result.Meta).To(HaveKey("mooring.dev/failure"), body)
+	return message.Result.Content[0].Text, message.Result.Meta["mooring.dev/failure"]
 }
 
 // connect is the SDK's client.
