@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -61,4 +62,17 @@ func TestFormatIsOneFile(t *testing.T) {
 
 	_, err = Import([]byte("{}"), Options{})
 	g.Expect(err).To(MatchError(HaveSuffix("registry's server.json, or extensions (Example)")))
+}
+
+// Which format comes first does not matter: each place is found as what it is.
+func TestPlacesDoNotOverlap(t *testing.T) {
+	for _, f := range formats {
+		for _, c := range f.clients() {
+			for _, at := range c.places {
+				file := Origin{Path: "/src/engine/" + strings.Replace(at.end, "*", "engine", 1)}
+				provider, found := file.locate()
+				NewWithT(t).Expect(provider+" "+found.end).To(Equal(c.provider+" "+at.end), file.Path)
+			}
+		}
+	}
 }

@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/mooring-dev/mooring/config"
 )
@@ -100,23 +100,17 @@ func (k *Keeper) write(ctx context.Context) error {
 }
 
 func (k *Keeper) writeIn(ctx context.Context, namespace string) error {
-	lease := &coordinationv1.Lease{}
-	err := k.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: Alone}, lease)
-	exists := err == nil
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("lease: %w", err)
-	}
-	lease.Namespace, lease.Name = namespace, Alone
-	now := metav1.NowMicro()
-	if !exists || ptr.Deref(lease.Spec.HolderIdentity, "") != k.Identity {
-		lease.Spec.AcquireTime = &now
-	}
-	lease.Spec.HolderIdentity, lease.Spec.RenewTime = &k.Identity, &now
-	lease.Spec.LeaseDurationSeconds = ptr.To(int32(leaseDuration / time.Second))
-	if !exists {
-		return k.Client.Create(ctx, lease)
-	}
-	return k.Client.Update(ctx, lease)
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: Alone}}
+	_, err := controllerutil.CreateOrUpdate(ctx, k.Client, lease, func() error {
+		now := metav1.NowMicro()
+		if ptr.Deref(lease.Spec.HolderIdentity, "") != k.Identity {
+			lease.Spec.AcquireTime = &now
+		}
+		lease.Spec.HolderIdentity, lease.Spec.RenewTime = &k.Identity, &now
+		lease.Spec.LeaseDurationSeconds = ptr.To(int32(leaseDuration / time.Second))
+		return nil
+	})
+	return err
 }
 
 // Release says that this manager has stopped, unless another manager holds the Lease. It is for a manager that claimed
