@@ -255,6 +255,8 @@ func TestListedAtIsTheLastGoodList(t *testing.T) {
 					return nil, told(429, "300")
 				case 4:
 					return sessiontest.Tools(), nil
+				case 5:
+					time.Sleep(time.Second)
 				}
 				return sessiontest.Tools("echo"), nil
 			},
