@@ -2,9 +2,13 @@ package egress
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -233,5 +237,35 @@ func TestTheAddressDialledIsJudged(t *testing.T) {
 	}
 	if _, err := api.DialContext(context.Background(), "tcp", "no-port"); err == nil {
 		t.Error("an address without a port was dialled")
+	}
+}
+
+// net/http writes to a transport's TLS settings at the first request: two transports share none.
+func TestTransportsShareNoTLSSettings(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	bundle := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	trust, err := Trust(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := NewRoute(policy(t, Options{AllowLoopback: true}), nil)
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			transport := route.Transport(trust)
+			transport.ForceAttemptHTTP2 = true
+			defer transport.CloseIdleConnections()
+			resp, err := (&http.Client{Transport: transport}).Get(server.URL)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = resp.Body.Close()
+		})
+	}
+	both.Wait()
+	if trust.NextProtos != nil {
+		t.Errorf("the settings passed to two transports now have the protocols %q", trust.NextProtos)
 	}
 }

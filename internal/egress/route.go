@@ -50,12 +50,12 @@ func NewRoute(policy *Policy, proxy *url.URL) Route {
 	return r
 }
 
-// Transport returns a new transport along the route.
+// Transport returns a new transport along the route. It keeps a copy of trust, because net/http writes to its own.
 func (r Route) Transport(trust *tls.Config) *http.Transport {
 	return &http.Transport{
 		Proxy:                  r.proxy,
 		DialContext:            r.DialContext,
-		TLSClientConfig:        trust,
+		TLSClientConfig:        trust.Clone(),
 		DisableCompression:     true,
 		OnProxyConnectResponse: tunnelled,
 	}
