@@ -2,7 +2,6 @@ package backoff
 
 import (
 	"math/rand/v2"
-	"sync"
 	"time"
 )
 
@@ -16,17 +15,6 @@ const (
 
 // Rand draws the jitter: numbers in [0, 1). The zero value, nil, draws from the process's own source.
 type Rand func() float64
-
-// Seeded returns a Rand whose sequence is fixed by seed, safe for concurrent use.
-func Seeded(seed uint64) Rand {
-	var mu sync.Mutex
-	source := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // spreads load, guards nothing
-	return func() float64 {
-		mu.Lock()
-		defer mu.Unlock()
-		return source.Float64()
-	}
-}
 
 func (r Rand) draw() float64 {
 	if r == nil {

@@ -71,7 +71,7 @@ func TestPeriodicWork(t *testing.T) {
 }
 
 func TestKeptDrawsOnce(t *testing.T) {
-	kept := Seeded(1).Kept()
+	kept := Rand(nil).Kept()
 	first := kept.Within(time.Minute)
 	if again := kept.Within(time.Minute); again != first {
 		t.Errorf("got %s, then %s", first, again)
@@ -105,19 +105,7 @@ func TestLadders(t *testing.T) {
 	}
 }
 
-func TestSources(t *testing.T) {
-	a, b, c := Seeded(1), Seeded(1), Seeded(2)
-	same := true
-	for range 100 {
-		x, y, z := a.draw(), b.draw(), c.draw()
-		if x != y {
-			t.Fatal("one seed, two sequences")
-		}
-		same = same && x == z
-	}
-	if same {
-		t.Fatal("two seeds, one sequence")
-	}
+func TestZeroRandDrawsFromTheProcess(t *testing.T) {
 	var process Rand
 	for range 100 {
 		if x := process.draw(); x < 0 || x >= 1 {

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/sessiontest"
@@ -266,7 +265,7 @@ func TestWakeIsExactlyOneAttempt(t *testing.T) {
 func TestOutageOfTenMinutesHealsByItself(t *testing.T) {
 	for seed := range uint64(20) {
 		options := manager()
-		options.Rand = backoff.Seeded(seed)
+		options.Rand = sessiontest.Seeded(seed)
 		bubble(t, options, func(t *testing.T, r *rig) {
 			server := sessiontest.NewServer(sessiontest.Script{})
 			r.Ensure("a", config(server))

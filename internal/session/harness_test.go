@@ -10,7 +10,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/test/sessiontest"
@@ -33,8 +32,8 @@ type rig struct {
 }
 
 // manager and gateway are the two ways in which a supervisor is made.
-func manager() session.Options { return session.Options{Discover: true, Rand: backoff.Seeded(1)} }
-func gateway() session.Options { return session.Options{Rand: backoff.Seeded(1)} }
+func manager() session.Options { return session.Options{Discover: true, Rand: sessiontest.Seeded(1)} }
+func gateway() session.Options { return session.Options{Rand: sessiontest.Seeded(1)} }
 
 // bubble runs the test in fake time over a supervisor that is shut down at the end.
 func bubble(t *testing.T, options session.Options, test func(t *testing.T, r *rig)) {
