@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -27,15 +28,20 @@ func installInto(ctx context.Context, admin *rest.Config) error {
 	if err != nil {
 		return err
 	}
+	gateway, err := gatewayOfManager()
+	if err != nil {
+		return err
+	}
 	reader, err := config.SecretReader("default")
 	if err != nil {
 		return err
 	}
+	objects = append(append(objects, gateway...), reader)
 	c, err := client.New(admin, client.Options{Scheme: newScheme()})
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
-	for _, object := range append(objects, reader) {
+	for _, object := range objects {
 		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
 			client.FieldOwner("mooring-dev"), client.ForceOwnership)
 		if err != nil {
@@ -43,4 +49,17 @@ func installInto(ctx context.Context, admin *rest.Config) error {
 		}
 	}
 	return nil
+}
+
+// gatewayOfManager lets the manager do what the gateway must, because both are one process here.
+func gatewayOfManager() ([]*unstructured.Unstructured, error) {
+	objects, err := config.GatewayAccess()
+	for _, object := range objects {
+		if _, bound := object.Object["subjects"]; bound {
+			object.Object["subjects"] = []any{map[string]any{
+				"kind": "ServiceAccount", "name": config.ManagerServiceAccount, "namespace": config.Namespace,
+			}}
+		}
+	}
+	return objects, err
 }

@@ -24,13 +24,19 @@ func Main() int {
 	root := newRoot(filepath.Base(os.Args[0]))
 	root.SetContext(ctx)
 	err := executeRoot(root)
-	var wrong *usageError
+	var (
+		wrong  *usageError
+		status *statusError
+	)
 	switch {
 	case err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return 0
 	case errors.As(err, &wrong):
 		_, _ = fmt.Fprintf(os.Stderr, "error: %v\n%s\n", err, wrong.Hint())
 		return usageStatus
+	case errors.As(err, &status):
+		_, _ = fmt.Fprintln(os.Stderr, status.text)
+		return status.status
 	default:
 		_, _ = fmt.Fprintln(os.Stderr, "error:", err)
 		return 1
@@ -53,7 +59,8 @@ func newRoot(program string) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newManager(), newGateway(), newRun(), newDev(), newGet(), newWhy(&clusterFlags{}),
-		newReconnect(&clusterFlags{}), newTools(&clusterFlags{}), newDiff(&clusterFlags{}), newReload(&clusterFlags{}),
+		newReconnect(&clusterFlags{}), newTools(&clusterFlags{}), newCall(&clusterFlags{}),
+		newDiff(&clusterFlags{}), newReload(&clusterFlags{}),
 		newImport(), newVersion(), devstate.NewTether())
 	return root
 }

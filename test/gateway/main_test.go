@@ -23,6 +23,7 @@ import (
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/config"
+	"github.com/mooring-dev/mooring/internal/cli"
 	"github.com/mooring-dev/mooring/test/pace"
 )
 
@@ -39,7 +40,13 @@ var (
 // atOnce is how many tests run at once: each has a namespace, a manager and a gateway of its own, and mostly waits.
 const atOnce = "6"
 
+// asProgram has the test's program be Mooring's.
+const asProgram = "MOORING_TEST_AS_PROGRAM"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(cli.Main())
+	}
 	flag.Parse()
 	_ = flag.Set("test.parallel", atOnce) // the flag exists
 	status, err := run(m)
