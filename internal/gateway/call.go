@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,15 +23,15 @@ import (
 type call struct {
 	*message
 	reply *reply
+	relay relay
 	// tool is the exposed name; empty for what is no call of a tool.
 	tool   string
 	params rpc.Object
 	// token is the client's progress token, nil where it wants no progress.
-	token    json.RawMessage
-	progress chan json.RawMessage
-	server   *v1alpha1.MCPServer
-	began    time.Time
-	cancel   context.CancelFunc
+	token  json.RawMessage
+	server *v1alpha1.MCPServer
+	began  time.Time
+	cancel context.CancelFunc
 }
 
 // outcome is what a call came to: the bytes of its answer, and how it is told in the log.
@@ -39,6 +40,7 @@ type outcome struct {
 	result   string
 	failure  failure.Failure
 	upstream bool // the server answered
+	status   int  // of HTTP; 0 is 200
 }
 
 // The words for a call's result in the log.
@@ -52,12 +54,10 @@ const (
 
 const requestCancelled = -32800
 
-// progressRoom is how many notifications wait for a slow client; more are dropped, as each repeals the one before.
-const progressRoom = 16
-
 // call carries a request to a server and answers with what came of it.
 func (g *Gateway) call(w http.ResponseWriter, m *message) {
 	c := &call{message: m, reply: newReply(w, m.accepts), began: time.Now()}
+	c.relay.reply = c.reply
 	if fault := c.read(); fault != "" {
 		c.reply.finish(http.StatusOK, rpc.Refusal(m.ID, rpc.InvalidParams, fault))
 		return
@@ -67,39 +67,10 @@ func (g *Gateway) call(w http.ResponseWriter, m *message) {
 	defer c.cancel()
 	defer g.calls.add(c)()
 	quiet := c.reply.keepAlive()
-	relayed := c.relay()
 	out := g.carry(ctx, c)
-	relayed()
+	c.relay.stop()
 	quiet()
 	g.finish(c, out)
-}
-
-// relay passes progress on, where the client wants any, until the function that it returns is called; then what came
-// before is passed. It has a goroutine of its own, so that a slow client does not hold up the server.
-func (c *call) relay() (stop func()) {
-	if c.token == nil {
-		return func() {}
-	}
-	answered, relayed := make(chan struct{}), make(chan struct{})
-	pass := func(params json.RawMessage) { c.reply.notify(rpc.Notification("notifications/progress", params)) }
-	go func() {
-		defer close(relayed)
-		for {
-			select {
-			case params := <-c.progress:
-				pass(params)
-			case <-answered:
-				for len(c.progress) > 0 {
-					pass(<-c.progress)
-				}
-				return
-			}
-		}
-	}()
-	return func() {
-		close(answered)
-		<-relayed
-	}
 }
 
 // read opens params. It returns what is wrong with them.
@@ -110,9 +81,6 @@ func (c *call) read() string {
 	}
 	if meta, err := rpc.ParseObject(c.params.Get("_meta")); err == nil {
 		c.token = meta.Get("progressToken")
-	}
-	if c.token != nil {
-		c.progress = make(chan json.RawMessage, progressRoom)
 	}
 	if c.Message.Method != methodCall {
 		return ""
@@ -136,6 +104,11 @@ func (g *Gateway) carry(ctx context.Context, c *call) *outcome {
 		return refused
 	}
 	c.server = target.Server
+	if fault := checkParamHeaders(c, target.Definition); fault != "" {
+		return &outcome{
+			body: rpc.Refusal(c.ID, rpc.HeaderMismatch, fault), result: resultRejected, status: http.StatusBadRequest,
+		}
+	}
 	if err := g.hold(ctx, c.server); err != nil {
 		return c.unavailable("its declaration is not accepted")
 	}
@@ -146,14 +119,34 @@ func (g *Gateway) carry(ctx context.Context, c *call) *outcome {
 	if c.token != nil {
 		request.Progress = c.pass
 	}
+	request.Message = func(params json.RawMessage) {
+		c.relay.pass(rpc.Notification("notifications/message", params))
+	}
 	answer, err := g.options.Sessions.Call(ctx, session.Key(c.server.UID), c.from(), request)
 	switch {
 	case err != nil:
 		return c.failed(ctx, err)
 	case answer.Error != nil:
-		return &outcome{body: rpc.Fail(c.ID, answer.Error), result: resultError, upstream: true}
+		return &outcome{
+			body: rpc.Fail(c.ID, answer.Error), result: resultError, upstream: true, status: c.statusOf(answer.Error),
+		}
 	}
 	return &outcome{body: rpc.Reply(c.ID, answer.Result), result: resultOK, upstream: true}
+}
+
+// statusOf is the HTTP status of an error, which the stateless protocol lays down for some (MCP 2026-07-28, Streamable
+// HTTP, Error Responses).
+func (c *call) statusOf(fault json.RawMessage) int {
+	answer := rpc.Message{Error: fault}
+	known, _ := answer.Fault()
+	switch {
+	case !c.modern:
+	case known.Code == rpc.MethodNotFound:
+		return http.StatusNotFound
+	case known.Code == rpc.HeaderMismatch, known.Code == rpc.MissingCapability, known.Code == rpc.UnsupportedVersion:
+		return http.StatusBadRequest
+	}
+	return 0
 }
 
 func (g *Gateway) hold(ctx context.Context, server *v1alpha1.MCPServer) error {
@@ -214,10 +207,7 @@ func (c *call) pass(params json.RawMessage) {
 	if err != nil {
 		return
 	}
-	select {
-	case c.progress <- members.With("progressToken", c.token).Encode():
-	default:
-	}
+	c.relay.pass(rpc.Notification("notifications/progress", members.With("progressToken", c.token).Encode()))
 }
 
 // failed tells the agent why the server gave no answer.
@@ -253,7 +243,7 @@ func (g *Gateway) finish(c *call, out *outcome) {
 		} else {
 			defer release()
 		}
-		c.reply.finish(http.StatusOK, out.body)
+		c.reply.finish(cmp.Or(out.status, http.StatusOK), out.body)
 	}
 	g.record(c, out)
 }

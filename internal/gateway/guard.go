@@ -39,7 +39,7 @@ func (g *guard) check(header http.Header, r *http.Request) string {
 	if origin == "" {
 		return ""
 	}
-	if !slices.Contains(g.origins, origin) {
+	if !slices.Contains(g.origins, origin) && !sameOrigin(origin, r) {
 		return "requests from pages of this Origin are not taken; give it to --allowed-origins if they are to be"
 	}
 	header.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
@@ -47,6 +47,12 @@ func (g *guard) check(header http.Header, r *http.Request) string {
 	header.Set("Access-Control-Allow-Headers", "*, Authorization")
 	header.Set("Vary", "Origin")
 	return ""
+}
+
+// sameOrigin tells whether a page is of the very host and port that it asks, which are known to be ours.
+func sameOrigin(origin string, r *http.Request) bool {
+	_, host, found := strings.Cut(origin, "://")
+	return found && host == strings.ToLower(r.Host)
 }
 
 // knows tells whether a host is a loopback name, one of our Service's, an address by which a pod or a probe is

@@ -1,9 +1,10 @@
 package gateway
 
 import (
-	"encoding/base64"
+	"bytes"
 	"encoding/json"
-	"strings"
+
+	"github.com/mooring-dev/mooring/internal/upstream/rpc"
 )
 
 // checkHeaders returns how the headers of a request of the stateless protocol differ from its body, empty where they
@@ -29,22 +30,25 @@ func checkHeaders(m *message) string {
 		return "the header Mcp-Method does not name the method"
 	case m.Header.Get("Mcp-Protocol-Version") != params.Meta.Version:
 		return "the header Mcp-Protocol-Version is not the version that _meta names"
-	case name != nil && decodeHeader(m.Header.Get("Mcp-Name")) != *name:
+	case name != nil && rpc.DecodeHeader(m.Header.Get("Mcp-Name")) != *name:
 		return "the header Mcp-Name does not name what params name"
 	}
 	return ""
 }
 
-// decodeHeader reads a value that may be in the protocol's base64 form.
-func decodeHeader(value string) string {
-	encoded, ok := strings.CutPrefix(value, "=?base64?")
-	encoded, whole := strings.CutSuffix(encoded, "?=")
-	if !ok || !whole {
-		return value
+// checkParamHeaders does the same for the arguments that the tool wants to see as headers.
+func checkParamHeaders(c *call, definition json.RawMessage) string {
+	if !c.modern || !bytes.Contains(definition, []byte("x-mcp-header")) {
+		return ""
 	}
-	decoded, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return value
+	var tool struct {
+		InputSchema json.RawMessage `json:"inputSchema"`
 	}
-	return string(decoded)
+	_ = json.Unmarshal(definition, &tool) // it was parsed before
+	for _, param := range rpc.ParamHeaders(tool.InputSchema) {
+		if !param.Mirrors(c.Header, c.params.Get("arguments")) {
+			return "the header " + param.Header + " does not have the value of its argument"
+		}
+	}
+	return ""
 }

@@ -22,7 +22,8 @@ const (
 
 // forwarded are what an MCPServer is asked itself. Of a session's many servers none could be meant.
 var forwarded = []string{
-	"resources/list", "resources/read", "resources/templates/list", "prompts/list", "prompts/get", "completion/complete",
+	"resources/list", "resources/read", "resources/templates/list", "resources/subscribe", "resources/unsubscribe",
+	"prompts/list", "prompts/get", "completion/complete", "logging/setLevel",
 }
 
 const modernVersion = "2026-07-28"

@@ -59,7 +59,9 @@ func offering(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		offer, ok := ctx.Value(offerKey{}).(*directory.Offer)
 		if ok && method == "tools/list" {
-			return &toolList{ListToolsResult: mcp.ListToolsResult{Tools: []*mcp.Tool{}}, tools: offer.List()}, nil
+			return &toolList{tools: offer.List(), ListToolsResult: mcp.ListToolsResult{
+				Tools: []*mcp.Tool{}, Cacheable: mcp.Cacheable{CacheScope: "private"},
+			}}, nil
 		}
 		result, err := next(ctx, method, req)
 		switch r := result.(type) {

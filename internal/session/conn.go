@@ -101,6 +101,8 @@ type Call struct {
 	Params json.RawMessage
 	// Progress, when not nil, is told of every progress notification's params for this call. It does not block.
 	Progress func(params json.RawMessage)
+	// Message, when not nil, is told the params of every log message that comes with this call. It does not block.
+	Message func(params json.RawMessage)
 }
 
 // Answer is what the server said: exactly one of Result and Error is not nil. Both prove that it is alive.

@@ -51,7 +51,9 @@ func (c *conn) callRequest(call session.Call) (*transport.Request, error) {
 			Detail: "params that are no object",
 		}}
 	}
-	r := &transport.Request{Phase: failure.Call, ID: c.nextID(), Method: call.Method, Progress: call.Progress}
+	r := &transport.Request{
+		Phase: failure.Call, ID: c.nextID(), Method: call.Method, Progress: call.Progress, Message: call.Message,
+	}
 	meta, err := rpc.ParseObject(params.Get("_meta"))
 	if err != nil {
 		meta = nil // it was no object, which no server could have used
@@ -61,7 +63,7 @@ func (c *conn) callRequest(call session.Call) (*transport.Request, error) {
 	}
 	meta = c.speakFor(meta)
 	if c.modern {
-		r.Header = c.params.header(call.Tool, params)
+		r.Header = c.params.header(&call, params)
 	}
 	if len(meta) > 0 {
 		params = params.With("_meta", meta.Encode())

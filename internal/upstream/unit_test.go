@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
 )
 
@@ -64,7 +65,7 @@ func TestMirroredArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := m.header("t", params)
+	got := m.header(&session.Call{Method: "tools/call", Tool: "t"}, params)
 	want := http.Header{
 		"Mcp-Name": {"t"}, "Mcp-Param-S": {"=?base64?d8O2cnQ=?="}, "Mcp-Param-I": {"-7"}, "Mcp-Param-B": {"true"},
 		"Mcp-Param-Deep": {"d"},

@@ -110,13 +110,17 @@ func (w *world) startManager() {
 	w.t.Cleanup(w.start(manager))
 }
 
-func (w *world) startGateway() {
+func (w *world) startGateway() { w.t.Helper(); w.startGatewayAs(cli.GatewaySettings{}) }
+
+// startGatewayAs runs a gateway with settings, on a listener of its own.
+func (w *world) startGatewayAs(settings cli.GatewaySettings) {
 	w.t.Helper()
 	restConfig, err := configOf(config.GatewayServiceAccount)
 	w.Expect(err).NotTo(HaveOccurred())
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	w.Expect(err).NotTo(HaveOccurred())
-	manager, err := cli.NewGateway(w.ctx, restConfig, w.settings(), &cli.GatewaySettings{Listener: listener})
+	settings.Listener = listener
+	manager, err := cli.NewGateway(w.ctx, restConfig, w.settings(), &settings)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.url = "http://" + listener.Addr().String()
 	w.stopGateway = w.start(manager)

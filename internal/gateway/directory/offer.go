@@ -112,8 +112,9 @@ func (o *Offer) Changed() (change <-chan struct{}, leave func()) {
 // Target is where a call leads.
 type Target struct {
 	Server *v1alpha1.MCPServer
-	// Tool is the raw name.
-	Tool string
+	// Tool is the raw name, Definition what the server lists of it.
+	Tool       string
+	Definition json.RawMessage
 }
 
 // Finding says what came of looking for a tool.
@@ -148,13 +149,14 @@ func (o *Offer) Find(ctx context.Context, tool string) (Target, Finding) {
 	case err != nil:
 		return Target{Server: server}, Pending
 	}
-	if _, offered := tools.Find(raw); !offered {
+	found, offered := tools.Find(raw)
+	if !offered {
 		if o.server != nil {
 			return Target{}, Unknown
 		}
 		return Target{}, Withdrawn
 	}
-	return Target{Server: server, Tool: raw}, Found
+	return Target{Server: server, Tool: raw, Definition: found.Definition}, Found
 }
 
 // withholds tells whether the declaration lets a name not pass.

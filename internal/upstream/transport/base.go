@@ -129,9 +129,9 @@ func (b *base) receive(m rpc.Message, r *Request) error {
 	switch m.Method {
 	case "notifications/tools/list_changed":
 		b.watch.ListChanged()
-	case "notifications/progress":
-		if r != nil && r.Progress != nil && names(m.Params, "progressToken", r.ID) {
-			r.Progress(m.Params)
+	case "notifications/progress", "notifications/message":
+		if r != nil {
+			r.notify(m)
 		}
 	case "notifications/cancelled":
 		if r != nil && names(m.Params, "requestId", r.ID) {
@@ -139,6 +139,18 @@ func (b *base) receive(m rpc.Message, r *Request) error {
 		}
 	}
 	return nil
+}
+
+// notify hands on what the server says while it works on the request.
+func (r *Request) notify(m rpc.Message) {
+	switch {
+	case m.Method == "notifications/message":
+		if r.Message != nil {
+			r.Message(m.Params)
+		}
+	case r.Progress != nil && names(m.Params, "progressToken", r.ID):
+		r.Progress(m.Params)
+	}
 }
 
 // serve answers a server's request. Mooring offers nothing that a server could ask for, but it is there.

@@ -42,6 +42,8 @@ type Request struct {
 	Header http.Header
 	// Progress, when not nil, gets the params of progress notifications whose token is ID.
 	Progress func(params json.RawMessage)
+	// Message, when not nil, gets the params of log messages that come on the request's own stream.
+	Message func(params json.RawMessage)
 }
 
 // Transport carries messages to one server. It is safe for concurrent use.
