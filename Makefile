@@ -157,7 +157,7 @@ test: controlplane ## Run all tests, with the race detector where a C compiler i
 	@$(TEST_ENV) CGO_ENABLED=0 $(GO) test -C hack/tools $(TEST_FLAGS) ./argocd ./chart
 	@if $(HAVE_CC); then race=-race cgo=1; else race= cgo=0; echo "test: no C compiler, so without the race detector"; fi; \
 	  $(MAKE) --no-print-directory node-assets || { echo "test: without what npm has"; \
-	    without='-skip=^(TestServerEverything|TestConformance)$$'; }; \
+	    without='-skip=^(TestServerEverything|TestConformance|TestNPMClients)$$'; }; \
 	  set -x; $(TEST_ENV) CGO_ENABLED=$$cgo $(GO) test $(TEST_FLAGS) $$race $$without -timeout 20m $(GOPACKAGES)
 
 .PHONY: soak
