@@ -123,9 +123,10 @@ generate: $(CONTROLLER_GEN) ## Write deepcopy, apply configurations, CRDs, roles
 .PHONY: charts
 charts: ## Copy the CRDs, roles and bindings of config/ into the Helm chart.
 	@rm -rf $(CHART_FILES)
-	@mkdir -p $(CHART_FILES)/crds $(CHART_FILES)/rbac
+	@mkdir -p $(CHART_FILES)/crds $(CHART_FILES)/rbac $(CHART_FILES)/gateway
 	@cp config/crd/bases/*.yaml $(CHART_FILES)/crds/
 	@cp config/rbac/*role*.yaml $(CHART_FILES)/rbac/
+	@cp config/gateway/rbac/*.yaml $(CHART_FILES)/gateway/
 
 .PHONY: verify
 verify: ## Generated files are up to date, CRDs small enough for a plain kubectl apply, floors kept.

@@ -113,7 +113,12 @@ func TestManifestsApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	apply(t, c, access...)
-	apply(t, c, manifests(t, "manager")...)
+	gateway, err := config.GatewayAccess()
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, c, gateway...)
+	apply(t, c, manifests(t, "manager", "gateway")...)
 	for _, sample := range manifests(t, "samples") {
 		sample.SetNamespace("default")
 		apply(t, c, sample)
@@ -122,6 +127,7 @@ func TestManifestsApply(t *testing.T) {
 		t.Errorf("the API server warns: %q", warned.said)
 	}
 	t.Run("rights of the manager", func(t *testing.T) { testRights(t, admin, c) })
+	t.Run("rights of the gateway", func(t *testing.T) { testGatewayRights(t, admin) })
 	t.Run("rights of an agent", func(t *testing.T) { testAgentRights(t, admin, c) })
 }
 
@@ -177,6 +183,28 @@ func testRights(t *testing.T, admin *rest.Config, c client.Client) {
 		t.Error("the manager may create leases outside of its namespace")
 	}
 	testSecretReader(t, clients, c)
+}
+
+// testGatewayRights asks what the gateway may do: look, and ask who may what. It writes nothing and reads no Secret.
+func testGatewayRights(t *testing.T, admin *rest.Config) {
+	clients, err := kubernetes.NewForConfig(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	may := func(verb, group, resource string) bool {
+		return allowed(t, clients, "system:serviceaccount:"+config.Namespace+":"+config.GatewayServiceAccount,
+			&authorizationv1.ResourceAttributes{Namespace: "default", Verb: verb, Group: group, Resource: resource})
+	}
+	o := NewWithT(t)
+	o.Expect(may("create", "authentication.k8s.io", "tokenreviews")).To(BeTrue())
+	o.Expect(may("create", "authorization.k8s.io", "subjectaccessreviews")).To(BeTrue())
+	for _, resource := range []string{"mcpservers", "agentsessions"} {
+		o.Expect(may("watch", "mooring.dev", resource)).To(BeTrue())
+		o.Expect(may("patch", "mooring.dev", resource)).To(BeFalse())
+		o.Expect(may("use", "mooring.dev", resource)).To(BeFalse())
+	}
+	o.Expect(may("update", "", "configmaps")).To(BeFalse())
+	o.Expect(may("get", "", "secrets")).To(BeFalse())
 }
 
 // testSecretReader binds the role in one namespace, and asks what it gives there and elsewhere.

@@ -45,7 +45,7 @@ type AgentSessionStatus struct {
 	// +optional
 	Startup *StartupStatus `json:"startup,omitempty"`
 
-	// endpoint is the URL at which the gateway serves this agent. This version has no gateway: nothing listens there yet.
+	// endpoint is the URL at which the gateway serves this agent. Absent where the manager runs without --gateway-url.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Endpoint string `json:"endpoint,omitempty"`

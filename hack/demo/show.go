@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -47,7 +49,39 @@ func (s *stage) show(ctx context.Context, servers []server) error {
 		}
 		fmt.Print(out)
 	}
-	return s.showCatalog(ctx, servers[0].name+"-mcp-tools")
+	if err := s.showCatalog(ctx, servers[0].name+"-mcp-tools"); err != nil {
+		return err
+	}
+	return s.showCall(ctx, servers[0].name)
+}
+
+// agent is an AgentSession with every server of the namespace.
+const agent = "apiVersion: mooring.dev/v1alpha1\nkind: AgentSession\nmetadata: {name: demo}\n"
+
+// showCall has an agent call a tool through the gateway.
+func (s *stage) showCall(ctx context.Context, server string) error {
+	fmt.Println("\n$ kubectl apply -f agentsession.yaml")
+	out, err := s.kubectl(ctx, agent, "apply", "-f", "-")
+	fmt.Print(out)
+	if err != nil {
+		return err
+	}
+	if _, err := s.kubectl(ctx, "", "wait", "agentsession/demo", "--timeout=90s", "--for=condition=Ready"); err != nil {
+		return err
+	}
+	call := []string{"call", "demo", "mcp_" + server + "_add", "--arg", "a=20", "--arg", "b=22"}
+	fmt.Println("\n$ mooring " + shellLine(call))
+	command := exec.CommandContext(ctx, filepath.Join(s.bin, "mooring"), call...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(s.state, "kubeconfig"))
+	answer, err := command.CombinedOutput()
+	fmt.Print(string(answer))
+	if err != nil {
+		return fmt.Errorf("call: %w", err)
+	}
+	if !strings.Contains(string(answer), "42") {
+		return errors.New("call: the tool's answer is not there")
+	}
+	return nil
 }
 
 // showCatalog prints the beginning of a catalog.

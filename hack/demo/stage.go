@@ -33,7 +33,7 @@ func (s *stage) startMooring(ctx context.Context) error {
 	}
 	fmt.Println("starting etcd, kube-apiserver and the manager ...")
 	command := exec.Command(filepath.Join(s.bin, "mooring"), "dev", "--dir", s.state, "--assets", assets,
-		"--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=0")
+		"--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=0", "--gateway-bind-address=127.0.0.1:0")
 	_, err := s.Start(ctx, "mooring", "kubeconfig:", command)
 	return err
 }

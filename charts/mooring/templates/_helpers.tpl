@@ -49,21 +49,9 @@ subjects:
 {{- with .Values.watchNamespaces }}
 - --watch-namespaces={{ join "," . }}
 {{- end }}
-{{- with .Values.egress.allow }}
-- {{ printf "--egress-allow=%s" (join "," .) | quote }}
-{{- end }}
-{{- with .Values.egress.deny }}
-- {{ printf "--egress-deny=%s" (join "," .) | quote }}
-{{- end }}
-{{- if .Values.egress.allowCrossNamespaceServices }}
-- --allow-cross-namespace-services
-{{- end }}
-{{- $drain := include "mooring.drainSeconds" . }}
-{{- if ne $drain "60" }}
-- --drain-timeout={{ $drain }}s
-{{- end }}
-{{- with .Values.verbosity }}
-- --verbose={{ . }}
+{{- include "mooring.commonArgs" . }}
+{{- if .Values.gateway.enabled }}
+- --gateway-url={{ include "mooring.gatewayURL" . }}
 {{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
@@ -85,4 +73,71 @@ subjects:
 - name: NO_PROXY
   value: .svc,.svc.cluster.local,$(KUBERNETES_SERVICE_HOST)
 {{- end }}
+{{- end }}
+
+{{- /* Flags of manager and gateway. */ -}}
+{{- define "mooring.commonArgs" -}}
+{{- with .Values.egress.allow }}
+- {{ printf "--egress-allow=%s" (join "," .) | quote }}
+{{- end }}
+{{- with .Values.egress.deny }}
+- {{ printf "--egress-deny=%s" (join "," .) | quote }}
+{{- end }}
+{{- if .Values.egress.allowCrossNamespaceServices }}
+- --allow-cross-namespace-services
+{{- end }}
+{{- $drain := include "mooring.drainSeconds" . }}
+{{- if ne $drain "60" }}
+- --drain-timeout={{ $drain }}s
+{{- end }}
+{{- with .Values.verbosity }}
+- --verbose={{ . }}
+{{- end }}
+{{- end }}
+
+{{- /* The gateway's flags. */ -}}
+{{- define "mooring.gatewayArgs" -}}
+- gateway
+{{- if not .Values.metrics.enabled }}
+- --metrics-bind-address=0
+{{- end }}
+{{- with .Values.watchNamespaces }}
+- --watch-namespaces={{ join "," . }}
+{{- end }}
+{{- include "mooring.commonArgs" . }}
+{{- if .Values.gateway.tlsSecretName }}
+- --tls-cert-file=/etc/mooring/tls/tls.crt
+- --tls-key-file=/etc/mooring/tls/tls.key
+{{- else }}
+- --insecure-http
+{{- end }}
+{{- with .Values.gateway.allowedHosts }}
+- --allowed-hosts={{ join "," . }}
+{{- end }}
+{{- range .Values.gateway.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* Where agents reach the gateway. */ -}}
+{{- define "mooring.gatewayURL" -}}
+{{- $scheme := ternary "https" "http" (ne .Values.gateway.tlsSecretName "") }}
+{{- .Values.gateway.url | default (printf "%s://mooring-gateway.%s.svc" $scheme .Release.Namespace) }}
+{{- end }}
+
+{{- define "mooring.gatewaySelector" -}}
+app.kubernetes.io/name: mooring
+app.kubernetes.io/component: gateway
+{{- end }}
+
+{{- define "mooring.gatewayLabels" -}}
+{{ include "mooring.gatewaySelector" . }}
+{{ include "mooring.releaseLabels" . }}
+{{- end }}
+
+{{- define "mooring.gatewaySubjects" -}}
+subjects:
+  - kind: ServiceAccount
+    name: mooring-gateway
+    namespace: {{ .Release.Namespace }}
 {{- end }}

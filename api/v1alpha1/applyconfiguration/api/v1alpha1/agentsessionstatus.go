@@ -28,7 +28,7 @@ type AgentSessionStatusApplyConfiguration struct {
 	Catalog *SessionCatalogStatusApplyConfiguration `json:"catalog,omitempty"`
 	// startup tells how the wait before the first catalog ended, or that before the one after the last reload.
 	Startup *StartupStatusApplyConfiguration `json:"startup,omitempty"`
-	// endpoint is the URL at which the gateway serves this agent. This version has no gateway: nothing listens there yet.
+	// endpoint is the URL at which the gateway serves this agent. Absent where the manager runs without --gateway-url.
 	Endpoint *string `json:"endpoint,omitempty"`
 	// lastHandledReloadAt echoes the value of the annotation mooring.dev/reload that was last acted on.
 	LastHandledReloadAt *string `json:"lastHandledReloadAt,omitempty"`
