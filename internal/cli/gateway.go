@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -19,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
@@ -52,6 +53,8 @@ type GatewaySettings struct {
 	Anonymous                    bool
 	AllowedHosts, AllowedOrigins []string
 	InflightMiB                  int64
+	// Tracer, when not nil, takes the place of that of the environment's exporter.
+	Tracer trace.Tracer
 }
 
 func (o *GatewaySettings) register(flags *pflag.FlagSet, address string) {
@@ -168,7 +171,7 @@ func NewGateway(ctx context.Context, config *rest.Config, o *Settings, g *Gatewa
 	if err := g.listen(); err != nil {
 		return nil, err
 	}
-	server, err := g.server(ctx, manager, sessions, held.Hold)
+	server, err := g.server(ctx, manager, sessions, held.Hold, o.registry())
 	if err != nil {
 		return nil, err
 	}
@@ -185,11 +188,7 @@ func (o *Settings) holdServers(
 	if err != nil {
 		return nil, nil, err
 	}
-	registry := o.Registry
-	if registry == nil {
-		registry = ctrlmetrics.Registry
-	}
-	series, err := metrics.New(registry)
+	series, err := metrics.New(o.registry())
 	if err != nil {
 		return nil, nil, fmt.Errorf("metrics: %w", err)
 	}
@@ -210,7 +209,7 @@ func (o *Settings) holdServers(
 
 // serveAgents adds the gateway to a manager, whose sessions carry the calls: one breaker serves both.
 func (o *Settings) serveAgents(ctx context.Context, manager ctrl.Manager, sessions *session.Supervisor) error {
-	server, err := o.Gateway.server(ctx, manager, sessions, nil)
+	server, err := o.Gateway.server(ctx, manager, sessions, nil, o.registry())
 	if err != nil {
 		return err
 	}
@@ -238,8 +237,18 @@ func (p *servingProcess) Start(ctx context.Context) error {
 // server returns the gateway over the manager's cache, to be started, with its readiness among the manager's.
 func (o *GatewaySettings) server(
 	ctx context.Context, manager ctrl.Manager, sessions *session.Supervisor,
-	hold func(context.Context, *v1alpha1.MCPServer) error,
+	hold func(context.Context, *v1alpha1.MCPServer) error, registry prometheus.Registerer,
 ) (*gateway.Server, error) {
+	series, err := metrics.NewGateway(registry)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	tracer := o.Tracer
+	if tracer == nil {
+		if tracer, err = newTracer(ctx, manager); err != nil {
+			return nil, err
+		}
+	}
 	kube, err := kubernetes.NewForConfig(manager.GetConfig())
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
@@ -247,6 +256,7 @@ func (o *GatewaySettings) server(
 	known := directory.New(directory.Options{
 		Approve:      mcpserver.Approve,
 		SessionEnded: func(uid types.UID) { sessions.EndCalls(gateway.SessionsOf(uid)) },
+		ServerGone:   func(name types.NamespacedName) { series.Forget(name.Namespace, name.Name) },
 	})
 	if err := known.Follow(ctx, manager.GetCache()); err != nil {
 		return nil, err
@@ -255,6 +265,7 @@ func (o *GatewaySettings) server(
 		Identity: identity.New(kube), Directory: known, Sessions: sessions, Hold: hold, Anonymous: o.Anonymous,
 		AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, MaxInflightBytes: o.InflightMiB << 20,
 		Version: buildVersion(), Log: ctrl.Log.WithName("gateway"),
+		Metrics: series, Tracer: tracer,
 	})}
 	if o.CertFile != "" {
 		certificates, err := certwatcher.New(o.CertFile, o.KeyFile)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -24,6 +25,14 @@ import (
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
+// registry is where metrics are registered.
+func (o *Settings) registry() prometheus.Registerer {
+	if o.Registry != nil {
+		return o.Registry
+	}
+	return ctrlmetrics.Registry
+}
+
 // dependencies makes what the controllers need: the supervisor, the reference tracker and the connector.
 func (o *Settings) dependencies(
 	ctx context.Context, config *rest.Config, policy *egress.Policy, objects client.Reader,
@@ -34,11 +43,7 @@ func (o *Settings) dependencies(
 	if err != nil {
 		return none, err
 	}
-	registry := o.Registry
-	if registry == nil {
-		registry = ctrlmetrics.Registry
-	}
-	series, err := metrics.New(registry, mcpserver.States()...)
+	series, err := metrics.New(o.registry(), mcpserver.States()...)
 	if err != nil {
 		return none, fmt.Errorf("metrics: %w", err)
 	}

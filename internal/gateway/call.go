@@ -10,11 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/failure"
 	"github.com/mooring-dev/mooring/internal/gateway/directory"
+	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/session"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
 )
@@ -24,6 +26,7 @@ type call struct {
 	*message
 	reply *reply
 	relay relay
+	span  trace.Span
 	// tool is the exposed name; empty for what is no call of a tool.
 	tool   string
 	params rpc.Object
@@ -66,6 +69,8 @@ func (g *Gateway) call(w http.ResponseWriter, m *message) {
 	ctx, c.cancel = context.WithCancel(m.Context())
 	defer c.cancel()
 	defer g.calls.add(c)()
+	defer g.options.Metrics.Began()()
+	ctx, c.span = g.trace(ctx, c)
 	quiet := c.reply.keepAlive()
 	out := g.carry(ctx, c)
 	c.relay.stop()
@@ -248,11 +253,19 @@ func (g *Gateway) finish(c *call, out *outcome) {
 	g.record(c, out)
 }
 
-// record writes the line of the access log. It holds no argument and no result.
+// record has metrics, the trace and the access log tell of a call. None holds an argument or a result.
 func (g *Gateway) record(c *call, out *outcome) {
+	took := time.Since(c.began)
+	if c.server != nil {
+		g.options.Metrics.Called(metrics.Call{
+			Method: c.Message.Method, Namespace: c.server.Namespace, Server: c.server.Name, Tool: c.tool,
+			Outcome: out.result, Class: string(out.failure.Class), Took: took,
+		})
+	}
+	endSpan(c.span, c, out)
 	line := []any{
 		"request", g.requests.Add(1), "user", c.caller.User(), "pod", c.caller.Pod(), string(c.offer.Kind), c.offer.Name,
-		"method", c.Message.Method, "outcome", out.result, "seconds", time.Since(c.began).Seconds(),
+		"method", c.Message.Method, "outcome", out.result, "seconds", took.Seconds(),
 		"bytesIn", c.ContentLength, "bytesOut", c.reply.bytes,
 	}
 	if c.server != nil { // so the tool is one that is published
@@ -260,6 +273,9 @@ func (g *Gateway) record(c *call, out *outcome) {
 	}
 	if out.failure.Class != "" {
 		line = append(line, "class", out.failure.Class, "reason", out.failure.Reason, "httpStatus", out.failure.HTTPStatus)
+	}
+	if traced := c.span.SpanContext(); traced.IsValid() {
+		line = append(line, "trace", traced.TraceID().String())
 	}
 	g.options.Log.Info("call", line...)
 }

@@ -6,11 +6,13 @@ import (
 	"sync/atomic"
 
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/gateway/directory"
 	"github.com/mooring-dev/mooring/internal/gateway/identity"
+	"github.com/mooring-dev/mooring/internal/metrics"
 	"github.com/mooring-dev/mooring/internal/session"
 )
 
@@ -31,6 +33,14 @@ type Directory interface {
 	ServerOffer(name types.NamespacedName) *directory.Offer
 }
 
+// Metrics count calls.
+type Metrics interface {
+	// Began counts a call in until what it returns is called.
+	Began() (ended func())
+	// Called notes what came of a call to a server.
+	Called(call metrics.Call)
+}
+
 // Options are what a Gateway is made with.
 type Options struct {
 	Identity  Identity
@@ -48,6 +58,10 @@ type Options struct {
 	MaxInflightBytes int64
 	// Version is told to clients.
 	Version string
+	// Metrics has the series of calls.
+	Metrics Metrics
+	// Tracer has the spans of calls; nil for none.
+	Tracer trace.Tracer
 	// Log gets a line for each call.
 	Log logr.Logger
 }

@@ -57,6 +57,8 @@ type world struct {
 	namespace string
 	// url is the gateway's, without a path.
 	url string
+	// metrics are the gateway's.
+	metrics *prometheus.Registry
 	// stopGateway ends it and waits; it runs at the end of the test at the latest.
 	stopGateway func()
 }
@@ -120,7 +122,9 @@ func (w *world) startGatewayAs(settings cli.GatewaySettings) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	w.Expect(err).NotTo(HaveOccurred())
 	settings.Listener = listener
-	manager, err := cli.NewGateway(w.ctx, restConfig, w.settings(), &settings)
+	process := w.settings()
+	w.metrics, _ = process.Registry.(*prometheus.Registry)
+	manager, err := cli.NewGateway(w.ctx, restConfig, process, &settings)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.url = "http://" + listener.Addr().String()
 	w.stopGateway = w.start(manager)

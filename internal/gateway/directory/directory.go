@@ -25,6 +25,8 @@ type Options struct {
 	// SessionEnded is told of an AgentSession whose calls are to go on over new sessions, if at all: it is gone, or its
 	// reload was asked for. It must not block.
 	SessionEnded func(uid types.UID)
+	// ServerGone is told of an MCPServer that is gone; nil for nobody. It must not block.
+	ServerGone func(name types.NamespacedName)
 }
 
 // Directory is safe for concurrent use; New makes one.
@@ -51,6 +53,9 @@ func New(options Options) *Directory {
 	) {
 		if server == nil {
 			d.offered.drop(key)
+			if options.ServerGone != nil {
+				options.ServerGone(key)
+			}
 		}
 		d.news.tell(serverTopic(key))
 	}
