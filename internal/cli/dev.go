@@ -136,7 +136,7 @@ func takeOver(ctx context.Context, dir string, progress *progress) (unlock func(
 	}
 	err = devstate.End(ctx, dir, progress.note)
 	if err == nil {
-		err = devstate.CheckFree(dir)
+		err = devstate.CheckFree(ctx, dir)
 	}
 	if err == nil { // certificates hold for a week, and are made anew where there are none
 		err = devstate.Empty(dir, devstate.Certificates)

@@ -299,7 +299,7 @@ func TestDevAfterItWasKilled(t *testing.T) {
 	gone := make(chan error, 1)
 	go func() { gone <- left.Wait() }()
 	t.Cleanup(func() { _ = left.Process.Kill() })
-	d.Eventually(func() error { return devstate.CheckFree(dir) }).ShouldNot(Succeed(), "etcd has its data")
+	d.Eventually(func() error { return devstate.CheckFree(t.Context(), dir) }).ShouldNot(Succeed(), "etcd has its data")
 
 	again := startDev(t, dir)
 	again.line(fmt.Sprintf("ending etcd (process %d), left over from a run that was killed", left.Process.Pid))

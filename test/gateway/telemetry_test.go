@@ -64,7 +64,8 @@ func TestWithoutTracesCallsStayAsTheyCame(t *testing.T) {
 	w := newWorld(t)
 	server, token := w.serveFake(t, mcpfake.Legacy, mcpfake.DefaultTools()...)
 	sent := w.send(http.MethodPost, w.sessionURL("coder"), token,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_fs_echo","arguments":{"message":"m"},"_meta":{"traceparent":"`+callersParent+`"}}}`)
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_fs_echo","arguments":{"message":"m"},`+
+			`"_meta":{"traceparent":"`+callersParent+`"}}}`)
 	w.Expect(sent.status).To(Equal(http.StatusOK), sent.body)
 	got := string(server.Requests("tools/call")[0].Params)
 	w.Expect(got).To(ContainSubstring(`"_meta":{"traceparent":"` + callersParent + `",`))

@@ -3,6 +3,7 @@ package gate
 import (
 	"time"
 
+	"github.com/mooring-dev/mooring/internal/backoff"
 	"github.com/mooring-dev/mooring/internal/catalog"
 	"github.com/mooring-dev/mooring/internal/catalog/catalogstore"
 	"github.com/mooring-dev/mooring/internal/session"
@@ -91,7 +92,7 @@ func (r Run) Decide(servers []Server, now time.Time) Decision {
 			continue
 		}
 		late = late || joined.After(r.Started)
-		deadline = later(deadline, joined.Add(r.Timeout))
+		deadline = backoff.Later(deadline, joined.Add(r.Timeout))
 		if server.Readiness.State == Pending {
 			pending = true
 			d.await(server, joined.Add(HoldLimit), now)
@@ -126,13 +127,6 @@ func (d *Decision) await(server Server, limit, now time.Time) {
 		d.Awaited = append(d.Awaited, server.Ref)
 		d.Next = earlier(d.Next, limit)
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // earlier is the earlier of two times, of which the zero time is none.

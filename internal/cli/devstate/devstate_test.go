@@ -154,17 +154,19 @@ func TestProcessesByPS(t *testing.T) {
 func TestCheckFree(t *testing.T) {
 	g := NewWithT(t)
 	dir := t.TempDir()
-	g.Expect(CheckFree(dir)).To(Succeed(), "there is no data yet")
+	g.Expect(CheckFree(t.Context(), dir)).To(Succeed(), "there is no data yet")
 	path := filepath.Join(dir, EtcdData, "member", "snap", "db")
 	g.Expect(os.MkdirAll(filepath.Dir(path), 0o700)).To(Succeed())
 	holder, err := os.Create(path)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(CheckFree(dir)).To(Succeed())
+	g.Expect(CheckFree(t.Context(), dir)).To(Succeed())
 	g.Expect(syscall.Flock(int(holder.Fd()), syscall.LOCK_EX)).To(Succeed())
-	g.Expect(CheckFree(dir)).To(MatchError(fmt.Sprintf("another process uses etcd's data; `fuser %[1]s` or `lsof %[1]s` "+
+	g.Expect(CheckFree(t.Context(), dir)).To(MatchError(fmt.Sprintf("another process uses etcd's data; `fuser %[1]s` or `lsof %[1]s` "+
 		"tells which: end it with `kill PID`, or give another --dir", path)))
-	g.Expect(holder.Close()).To(Succeed())
-	g.Expect(CheckFree(dir)).To(Succeed())
+	checked := make(chan error, 1)
+	go func() { checked <- CheckFree(t.Context(), dir) }()
+	g.Expect(holder.Close()).To(Succeed(), "as a process does that was killed a moment ago")
+	g.Expect(<-checked).To(Succeed())
 }
 
 func TestEmpty(t *testing.T) {
