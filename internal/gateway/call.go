@@ -30,6 +30,8 @@ type call struct {
 	// tool is the exposed name; empty for what is no call of a tool.
 	tool   string
 	params rpc.Object
+	// dispatched: the client called dispatchTool.
+	dispatched bool
 	// token is the client's progress token, nil where it wants no progress.
 	token  json.RawMessage
 	server *v1alpha1.MCPServer
@@ -65,6 +67,10 @@ func (g *Gateway) call(w http.ResponseWriter, m *message) {
 		c.reply.finish(http.StatusOK, rpc.Refusal(m.ID, rpc.InvalidParams, fault))
 		return
 	}
+	if out := c.dispatch(); out != nil {
+		g.finish(c, out)
+		return
+	}
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(m.Context())
 	defer c.cancel()
@@ -90,6 +96,11 @@ func (c *call) read() string {
 	if c.Message.Method != methodCall {
 		return ""
 	}
+	return c.readCall()
+}
+
+// readCall opens the params of a tool's call.
+func (c *call) readCall() string {
 	if json.Unmarshal(c.params.Get("name"), &c.tool) != nil || c.tool == "" {
 		return "params.name must name a tool"
 	}
@@ -109,7 +120,7 @@ func (g *Gateway) carry(ctx context.Context, c *call) *outcome {
 		return refused
 	}
 	c.server = target.Server
-	if fault := checkParamHeaders(c, target.Definition); fault != "" {
+	if fault := checkParamHeaders(c, target.Definition); fault != "" && !c.dispatched {
 		return &outcome{
 			body: rpc.Refusal(c.ID, rpc.HeaderMismatch, fault), result: resultRejected, status: http.StatusBadRequest,
 		}

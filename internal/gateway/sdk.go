@@ -59,7 +59,7 @@ func offering(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		offer, ok := ctx.Value(offerKey{}).(*directory.Offer)
 		if ok && method == "tools/list" {
-			return &toolList{tools: offer.List(), ListToolsResult: mcp.ListToolsResult{
+			return &toolList{tools: listed(offer), ListToolsResult: mcp.ListToolsResult{
 				Tools: []*mcp.Tool{}, Cacheable: mcp.Cacheable{CacheScope: "private"},
 			}}, nil
 		}

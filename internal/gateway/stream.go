@@ -106,13 +106,13 @@ func (g *Gateway) stand(w http.ResponseWriter, v *visit, first, news []byte) {
 	if first != nil {
 		out.notify(first)
 	}
-	list := v.offer.List()
+	list := listed(v.offer)
 	alive := time.NewTicker(lifeInterval)
 	defer alive.Stop()
 	for {
 		changed, stop := v.offer.Changed()
 		if offer := g.find(v.offer.Kind, v.offer.Name); offer != nil {
-			if now := offer.List(); !bytes.Equal(now, list) {
+			if now := listed(offer); !bytes.Equal(now, list) {
 				list = now
 				out.notify(news)
 			}

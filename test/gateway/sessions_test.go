@@ -147,3 +147,30 @@ func TestForgottenSessionsAreOpenedAnew(t *testing.T) {
 	}
 	w.Expect(server.Executions("echo")).To(Equal(3))
 }
+
+// A call of a tool whose server is declared anew waits until that is listed, and goes to what is declared then; a tool
+// that is no longer there is told to be withdrawn, and nothing is sent.
+func TestACallWaitsForItsServersList(t *testing.T) {
+	w := newWorld(t)
+	old, token := w.serveFake(t, mcpfake.Legacy, mcpfake.NewTool("echo", nil), mcpfake.NewTool("gone", nil))
+	renewed := mcpfake.New(t, mcpfake.WithTools(mcpfake.NewTool("echo", nil)))
+	renewed.Fault(mcpfake.List, 1, mcpfake.Hang())
+	change(w, "fs", &v1alpha1.MCPServer{}, func(s *v1alpha1.MCPServer) { s.Spec.HTTP.URL = renewed.URL() })
+	renewed.Await(t, func(s mcpfake.Stats) bool { return s.Hanging == 1 })
+	answers := make(chan string, 2)
+	for _, tool := range []string{"mcp_fs_echo", "mcp_fs_gone"} {
+		go func() { answers <- w.call(w.sessionURL("coder"), token, tool, `{}`) }()
+	}
+	w.Consistently(answers, 100*time.Millisecond).ShouldNot(Receive())
+	renewed.Release()
+	var got []string
+	for range 2 {
+		var one string
+		w.Eventually(answers).Should(Receive(&one))
+		got = append(got, one)
+	}
+	w.Expect(got).To(ConsistOf(ContainSubstring(`"content":[{"type":"text","text":"{}"}]`),
+		Or(ContainSubstring("withdrawn"), ContainSubstring("no tool"))))
+	w.Expect(old.Count("tools/call")).To(BeZero())
+	w.Expect(renewed.Count("tools/call")).To(Equal(1))
+}

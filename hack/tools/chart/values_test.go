@@ -326,8 +326,8 @@ func TestExamplesOfTheReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-	if len(examples) != 5 {
-		t.Errorf("%d examples, want 5", len(examples))
+	if len(examples) != 6 {
+		t.Errorf("%d examples, want 6", len(examples))
 	}
 	plain := render(t, "")
 	for _, example := range examples {

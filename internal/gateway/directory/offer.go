@@ -88,6 +88,17 @@ func (o *Offer) Instructions() string {
 	return ""
 }
 
+// Tools are those of the published catalog of an AgentSession, one by one.
+func (o *Offer) Tools() []json.RawMessage {
+	if o.session == nil {
+		return nil
+	}
+	if document := o.directory.published(o.session); document != nil {
+		return document.tools
+	}
+	return nil
+}
+
 // Document is the published catalog of an AgentSession, its tools one by one, and the digest; ok is false while
 // nothing is published.
 func (o *Offer) Document() (document []byte, tools []json.RawMessage, digest catalog.Digest, ok bool) {
