@@ -32,7 +32,7 @@ func TestNPMClients(t *testing.T) {
 		NewWithT(t).Expect(out).To(MatchRegexp(`"mcp_fs_echo".*"said":.*hello`))
 	})
 	t.Run("inspector", func(t *testing.T) {
-		launcher := filepath.Join(modules, "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
+		launcher := filepath.Join(modules, "@modelcontextprotocol", "inspector", "cli", "build", "cli.js")
 		flags := []string{launcher, "--cli", url, "--transport", "http", "--header", header}
 		NewWithT(t).Expect(run(t, append(flags, "--method", "tools/list")...)).To(ContainSubstring(`"name": "mcp_fs_echo"`))
 		called := append(flags, "--method", "tools/call", "--tool-name", "mcp_fs_echo", "--tool-arg", "message=hello")
