@@ -67,16 +67,16 @@ func (g *Gateway) call(w http.ResponseWriter, m *message) {
 		c.reply.finish(http.StatusOK, rpc.Refusal(m.ID, rpc.InvalidParams, fault))
 		return
 	}
-	if out := c.dispatch(); out != nil {
-		g.finish(c, out)
-		return
-	}
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(m.Context())
 	defer c.cancel()
 	defer g.calls.add(c)()
 	defer g.options.Metrics.Began()()
 	ctx, c.span = g.trace(ctx, c)
+	if out := c.dispatch(); out != nil {
+		g.finish(c, out)
+		return
+	}
 	quiet := c.reply.keepAlive()
 	out := g.carry(ctx, c)
 	c.relay.stop()
