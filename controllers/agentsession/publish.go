@@ -134,7 +134,7 @@ func (s *scope) stop(withdraws bool, why stall) {
 
 // renew has the desired catalog stand in the ConfigMap, once it is its turn to be written.
 func (r *Reconciler) renew(ctx context.Context, s *scope, desired desiredCatalog, withdraws bool) error {
-	m, first := s.memory, s.agents.document == nil
+	m := s.memory
 	switch {
 	case s.stored.Foreign:
 		return errForeign
@@ -148,7 +148,7 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, desired desiredCatalog
 	}
 	made, before := s.basisOf(desired, &publication), s.stored.Version
 	content := &configmap.Content{Place: *s.place, Encoded: publication.Encoded}
-	urgent := first && m.basis.version == "" && m.configMap.Rejection() == nil || withdraws || s.reloads()
+	urgent := withdraws || s.reloads() || s.neverPublished()
 	wait, err := m.configMap.Write(ctx, r.store(), content, &s.stored, &publication.Document, urgent)
 	switch {
 	case errors.Is(err, configmap.ErrTaken):
@@ -164,15 +164,21 @@ func (r *Reconciler) renew(ctx context.Context, s *scope, desired desiredCatalog
 	made.version = s.stored.Version
 	m.basis, s.reduced = made, made.reduced
 	if made.version != before { // else it was there
-		m.conflicts, m.lastPublished = 0, lastPublished{&publication.Document, publication.Encoded.Encoding}
-		s.agents = m.lastPublished
-		s.announce(ctx, first)
+		s.published(ctx, lastPublished{&publication.Document, publication.Encoded.Encoding})
 	}
 	return nil
 }
 
-// announce has the first catalog logged. When many gates open at once, every agent's tools come before any status.
-func (s *scope) announce(ctx context.Context, first bool) {
+// neverPublished tells whether nothing of this object was published yet, and no write of it was rejected.
+func (s *scope) neverPublished() bool {
+	m := s.memory
+	return s.agents.document == nil && m.basis.version == "" && m.configMap.Rejection() == nil
+}
+
+// published notes what agents have now. When many gates open at once, every agent's tools come before any status.
+func (s *scope) published(ctx context.Context, now lastPublished) {
+	first := s.agents.document == nil
+	s.memory.conflicts, s.memory.lastPublished, s.agents = 0, now, now
 	if !first {
 		return
 	}

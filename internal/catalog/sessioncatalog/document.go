@@ -183,8 +183,8 @@ type Publication struct {
 }
 
 // Publish merges entries and errors and encodes the result with the connection settings for the gateway, if there is
-// one. While it is too large, the largest entry (of equal ones the first by server) is replaced by an error. It fails, with
-// catalog.ErrTooLarge, only where the document does not fit without any entry.
+// one. While it is too large, the largest entry (of equal ones the first by server) is replaced by an error. It fails,
+// with catalog.ErrTooLarge, only where the document does not fit without any entry.
 func Publish(session catalog.Ref, gateway string, all []ServerEntry, errs []Error) (Publication, error) {
 	bySize := slices.Clone(all)
 	slices.SortStableFunc(bySize, func(a, b ServerEntry) int {

@@ -161,8 +161,8 @@ func TestCheckFree(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(CheckFree(t.Context(), dir)).To(Succeed())
 	g.Expect(syscall.Flock(int(holder.Fd()), syscall.LOCK_EX)).To(Succeed())
-	g.Expect(CheckFree(t.Context(), dir)).To(MatchError(fmt.Sprintf("another process uses etcd's data; `fuser %[1]s` or `lsof %[1]s` "+
-		"tells which: end it with `kill PID`, or give another --dir", path)))
+	g.Expect(CheckFree(t.Context(), dir)).To(MatchError(fmt.Sprintf("another process uses etcd's data; "+
+		"`fuser %[1]s` or `lsof %[1]s` tells which: end it with `kill PID`, or give another --dir", path)))
 	checked := make(chan error, 1)
 	go func() { checked <- CheckFree(t.Context(), dir) }()
 	g.Expect(holder.Close()).To(Succeed(), "as a process does that was killed a moment ago")
