@@ -101,6 +101,9 @@ func (c *call) read() string {
 
 // readCall opens the params of a tool's call.
 func (c *call) readCall() string {
+	if ambiguous(c.params, "name") || ambiguous(c.params, "arguments") {
+		return "params must have name and arguments once each, in lower case"
+	}
 	if json.Unmarshal(c.params.Get("name"), &c.tool) != nil || c.tool == "" {
 		return "params.name must name a tool"
 	}
@@ -111,6 +114,21 @@ func (c *call) readCall() string {
 		return "params.arguments must be an object"
 	}
 	return ""
+}
+
+// ambiguous tells whether some servers read another member as the one of a name than we do: of two they take the first,
+// or they do not tell upper from lower case. What was permitted must be what is called.
+func ambiguous(params rpc.Object, name string) bool {
+	seen := 0
+	for _, member := range params {
+		switch {
+		case member.Name == name:
+			seen++
+		case strings.EqualFold(member.Name, name):
+			return true
+		}
+	}
+	return seen > 1
 }
 
 // carry finds the server and has it answer.

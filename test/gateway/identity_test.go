@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -92,6 +93,27 @@ func TestFilteredToolsCannotBeCalled(t *testing.T) {
 	w.Eventually(func() string { return w.call(w.sessionURL("child"), token, "mcp_fs_echo", `{}`) }).Should(
 		Or(ContainSubstring("withdrawn"), ContainSubstring("no tool")))
 	w.Expect(server.Executions("slow") + server.Executions("count")).To(BeZero())
+}
+
+// What a filter let pass is what the server runs, also where it reads repeated or capital members in its own way.
+func TestNoSecondNameGetsPastAFilter(t *testing.T) {
+	w := newWorld(t)
+	server := mcpfake.New(t)
+	w.apply(builder.MCPServer("fs").URL(server.URL()).Deny("count").Obj(), builder.AgentSession("coder").Obj())
+	w.awaitSession("coder", "AllServersAvailable")
+	token := w.agent("coder")
+	for _, params := range []string{
+		`{"name":"%secho","Name":"count"}`, `{"name":"count","name":"%secho"}`, `{"name":"%secho","n\u0041me":"count"}`,
+		`{"Name":"%secho"}`, `{"name":"%secho","arguments":{},"Arguments":[]}`,
+		`{"name":"%secho","arguments":[],"arguments":{}}`,
+	} {
+		for url, prefix := range map[string]string{w.sessionURL("coder"): "mcp_fs_", w.serverURL("fs"): ""} {
+			got := w.send(http.MethodPost, url, token,
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+fmt.Sprintf(params, prefix)+`}`)
+			w.Expect(got.body).To(ContainSubstring(`"code":-32602`), params)
+		}
+	}
+	w.Expect(server.Count("tools/call")).To(BeZero())
 }
 
 // A 401 begins no OAuth dance: no metadata is named, none is found, and the sentence says which token is wanted.
