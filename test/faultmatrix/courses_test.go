@@ -119,6 +119,16 @@ func (s *stage) shortLived() {
 	}))
 }
 
+// streams waits for the standing streams of discovery and call sessions. A call session has none, but where the
+// transport is one.
+func (s *stage) streams(discovery, calls int) {
+	s.t.Helper()
+	if s.at.era == oldSSE {
+		discovery += calls
+	}
+	s.awaits(s.fake, func(st mcpfake.Stats) bool { return st.Streams == discovery })
+}
+
 // live brings up the discovery session and a call session with a call in flight.
 func (s *stage) live() {
 	if s.f.down != nil {
@@ -126,12 +136,12 @@ func (s *stage) live() {
 	}
 	s.ensure()
 	s.settle()
-	streams := 1
+	calls := 0
 	if s.at.phase != streaming { // what happens to its stream is not that other session's business
 		s.beside("the call to the same server over another session", main, s.fake, "b")
-		streams = 2
+		calls = 1
 	}
-	s.awaits(s.fake, func(st mcpfake.Stats) bool { return st.Streams == streams })
+	s.streams(1, calls)
 	s.hurried()
 	s.ensure()
 	s.forget()
@@ -175,7 +185,7 @@ func (s *stage) callTool() want {
 	s.must(s.call(s.ctx, main, "a", "echo"))
 	s.beside("another call over the same session", main, s.fake, "a")
 	s.beside("the call to the same server over another session", main, s.fake, "b")
-	s.awaits(s.fake, func(st mcpfake.Stats) bool { return st.Streams == 2 }) // their first words count as signs of life
+	s.streams(0, 2) // their first words count as signs of life
 	s.hurried()
 	config := s.config(s.fake, s.host, s.timeouts)
 	s.forget()
@@ -264,7 +274,9 @@ func (s *stage) probe() want {
 		s.heal(true)
 		return got
 	}
-	s.await("what follows", func() bool { return opened(s.shot()) || s.f.down == nil && s.decided() })
+	s.await("what follows", func() bool { // until the session is opened anew, what is shown may be of before its end
+		return opened(s.shot()) || s.f.down == nil && s.count(session.EventRebuilt) > 0 && s.decided()
+	})
 	got := s.observed(hits)
 	s.setHook(nil)
 	s.heal(true)

@@ -28,7 +28,18 @@ type watchedDialer struct {
 
 // Dial implements session.Dialer.
 func (d *watchedDialer) Dial(ctx context.Context, watch session.Observer) (session.Conn, error) {
-	conn, err := d.Dialer.Dial(ctx, &watchedObserver{Observer: watch, stage: d.stage})
+	return d.dial(ctx, watch, d.Dialer.Dial)
+}
+
+// DialForCalls implements session.CallDialer.
+func (d *watchedDialer) DialForCalls(ctx context.Context, watch session.Observer) (session.Conn, error) {
+	return d.dial(ctx, watch, d.Dialer.DialForCalls)
+}
+
+func (d *watchedDialer) dial(
+	ctx context.Context, watch session.Observer, dial func(context.Context, session.Observer) (session.Conn, error),
+) (session.Conn, error) {
+	conn, err := dial(ctx, &watchedObserver{Observer: watch, stage: d.stage})
 	d.stage.tried(failure.Connect, err)
 	if err != nil {
 		return nil, err
