@@ -91,12 +91,20 @@ func (c *call) read() string {
 		return "params must be an object"
 	}
 	if meta, err := rpc.ParseObject(c.params.Get("_meta")); err == nil {
-		c.token = meta.Get("progressToken")
+		c.token = progressToken(meta.Get("progressToken"))
 	}
 	if c.Message.Method != methodCall {
 		return ""
 	}
 	return c.readCall()
+}
+
+// progressToken is a token of a kind that there is, nil for what is none.
+func progressToken(raw json.RawMessage) json.RawMessage {
+	if len(raw) > 0 && bytes.IndexByte([]byte(`"-0123456789`), raw[0]) >= 0 {
+		return raw
+	}
+	return nil
 }
 
 // readCall opens the params of a tool's call.

@@ -3,11 +3,15 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"path"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/mooring-dev/mooring/api/v1alpha1"
 	"github.com/mooring-dev/mooring/internal/gateway/directory"
@@ -98,9 +102,7 @@ func New(options Options) *Gateway {
 		g.mux.HandleFunc("/servers/"+name+end, g.serve(directory.ServerKind, g.serveMCP))
 	}
 	g.mux.HandleFunc("GET /sessions/"+name+"/catalog", g.serve(directory.SessionKind, g.serveCatalog))
-	g.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		writeFault(w, http.StatusNotFound, "there is nothing here; agents connect to /sessions/NAMESPACE/NAME/mcp")
-	})
+	g.mux.HandleFunc("/", g.nothing)
 	return g
 }
 
@@ -114,7 +116,19 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+	// The mux would answer a path that is not clean with a redirect, which turns a client's POST elsewhere.
+	if place := r.URL.EscapedPath(); path.Clean(place) != strings.TrimSuffix(place, "/") {
+		g.nothing(w, r)
+		return
+	}
+	if r.Body != http.NoBody { // without one, the deadline would end the wait for a client to leave
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	}
 	g.mux.ServeHTTP(w, r)
+}
+
+func (g *Gateway) nothing(w http.ResponseWriter, _ *http.Request) {
+	writeFault(w, http.StatusNotFound, "there is nothing here; agents connect to /sessions/NAMESPACE/NAME/mcp")
 }
 
 // visit is one request of a caller who may use what it names.
@@ -133,6 +147,10 @@ func (g *Gateway) serve(kind directory.Kind, next func(http.ResponseWriter, *vis
 		if v.caller, ok = g.authenticate(w, r); !ok {
 			return
 		}
+		if !possible(name) { // it is not asked for either: permissions are remembered by name
+			g.nothing(w, r)
+			return
+		}
 		v.offer = g.find(kind, name)
 		if !g.authorise(w, v, kind, name) {
 			return
@@ -143,6 +161,11 @@ func (g *Gateway) serve(kind directory.Kind, next func(http.ResponseWriter, *vis
 		}
 		next(w, v)
 	}
+}
+
+// possible tells whether an object can have the name.
+func possible(name types.NamespacedName) bool {
+	return len(validation.IsDNS1123Label(name.Namespace)) == 0 && len(validation.IsDNS1123Subdomain(name.Name)) == 0
 }
 
 // endStreams ends the streams that stand until a client leaves.

@@ -35,7 +35,7 @@ func (g *guard) check(header http.Header, r *http.Request) string {
 	if !g.knows(hostname(r.Host)) {
 		return "the name in the Host header is not one of the gateway's; give it to --allowed-hosts if it is to be one"
 	}
-	origin := strings.ToLower(r.Header.Get("Origin"))
+	origin := strings.ToLower(strings.Join(r.Header.Values("Origin"), ", ")) // several are none of ours
 	if origin == "" {
 		return ""
 	}
@@ -82,9 +82,24 @@ type inflight struct {
 
 // take reserves bytes, which release gives back; false when there is no room.
 func (i *inflight) take(bytes int64) (release func(), ok bool) {
-	if i.held.Add(bytes) > i.most {
-		i.held.Add(-bytes)
-		return nil, false
-	}
-	return func() { i.held.Add(-bytes) }, true
+	taken := &room{of: i}
+	return taken.release, taken.grow(bytes)
 }
+
+// room is a part of inflight that grows with what it is for.
+type room struct {
+	of    *inflight
+	bytes int64
+}
+
+// grow reserves more; false when there is no more.
+func (r *room) grow(bytes int64) bool {
+	if r.of.held.Add(bytes) > r.of.most {
+		r.of.held.Add(-bytes)
+		return false
+	}
+	r.bytes += bytes
+	return true
+}
+
+func (r *room) release() { r.of.held.Add(-r.bytes) }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mooring-dev/mooring/internal/gateway/directory"
 	"github.com/mooring-dev/mooring/internal/upstream/rpc"
@@ -35,6 +36,8 @@ type message struct {
 	accepts accepts
 	// modern: the message is of the stateless protocol.
 	modern bool
+	// unknown: it is of a later version than we know.
+	unknown bool
 }
 
 // serveMCP takes one message.
@@ -49,14 +52,15 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, v *visit) {
 		writeFault(w, http.StatusMethodNotAllowed, "MCP messages are sent by POST, and heard by GET")
 		return
 	}
-	release, ok := g.inflight.take(sizeOf(v.Request))
-	if !ok {
+	held := &room{of: &g.inflight}
+	defer held.release()
+	body, err := readBody(w, v, held)
+	if errors.Is(err, errNoRoom) {
 		w.Header().Set("Retry-After", "1")
 		writeFault(w, http.StatusServiceUnavailable, "the gateway is overloaded; try again")
 		return
 	}
-	defer release()
-	m, fault := readMessage(w, v)
+	m, fault := readMessage(v, body, err)
 	switch {
 	case fault != nil:
 		fault.write(w)
@@ -68,12 +72,38 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, v *visit) {
 	}
 }
 
-// sizeOf is what a request may take.
-func sizeOf(r *http.Request) int64 {
-	if r.ContentLength >= 0 {
-		return min(r.ContentLength, maxRequest)
+// bodyTimeout is how long a body may take to arrive.
+const bodyTimeout = 30 * time.Second
+
+var errNoRoom = errors.New("no room for the request")
+
+// readBody reads a body into room that grows as it arrives: who announces much and sends little holds little.
+func readBody(w http.ResponseWriter, v *visit, held *room) ([]byte, error) {
+	const least, first = 512, 64 << 10
+	size := int64(least)
+	if v.ContentLength >= 0 {
+		size = min(v.ContentLength+1, first) // one more, to see the end
 	}
-	return maxRequest
+	in := http.MaxBytesReader(w, v.Body, maxRequest)
+	var body []byte
+	for {
+		if len(body) == cap(body) {
+			if !held.grow(size - int64(cap(body))) {
+				return nil, errNoRoom
+			}
+			body = append(make([]byte, 0, size), body...)
+			size = min(2*size, maxRequest+1)
+		}
+		n, err := in.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case err == io.EOF: //nolint:errorlint // Read returns it as it is
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+			return body, nil
+		case err != nil:
+			return nil, err
+		}
+	}
 }
 
 // httpFault is an answer to what is no request.
@@ -93,31 +123,32 @@ const parseError = -32700
 
 // readMessage reads the body leniently: a byte order mark, and params that are null or an empty array, as some
 // languages write an empty object, are understood.
-func readMessage(w http.ResponseWriter, v *visit) (*message, *httpFault) {
+func readMessage(v *visit, body []byte, err error) (*message, *httpFault) {
 	kind, _, _ := strings.Cut(v.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		return nil, &httpFault{http.StatusUnsupportedMediaType, rpc.InvalidRequest, "Content-Type must be application/json"}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, v.Body, maxRequest))
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return nil, &httpFault{http.StatusRequestEntityTooLarge, rpc.InvalidRequest, "the request is larger than 4 MiB"}
 	}
 	if err != nil {
 		return nil, &httpFault{http.StatusBadRequest, parseError, "the request did not arrive whole"}
 	}
-	messages, err := rpc.Parse(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
-	switch {
-	case err != nil:
-		return nil, &httpFault{http.StatusBadRequest, parseError, "the body is not a JSON-RPC message"}
-	case len(messages) > 1:
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
+	if bytes.HasPrefix(body, []byte("[")) { // before anything is made of its members, which may be millions
 		return nil, &httpFault{http.StatusBadRequest, rpc.InvalidRequest,
 			"send one message a request: batches are not supported"}
+	}
+	messages, err := rpc.Parse(body)
+	if err != nil {
+		return nil, &httpFault{http.StatusBadRequest, parseError, "the body is not a JSON-RPC message"}
 	}
 	m := &message{visit: v, Message: messages[0], accepts: acceptsOf(v.Header.Values("Accept"))}
 	if bytes.Equal(bytes.TrimSpace(m.Params), []byte("[]")) {
 		m.Params = nil
 	}
-	m.modern = v.Header.Get("Mcp-Protocol-Version") >= modernVersion
+	version := v.Header.Get("Mcp-Protocol-Version")
+	m.modern, m.unknown = version >= modernVersion, version > modernVersion
 	return m, nil
 }
 
@@ -125,6 +156,8 @@ func readMessage(w http.ResponseWriter, v *visit) (*message, *httpFault) {
 func (g *Gateway) answer(w http.ResponseWriter, m *message) {
 	server := m.offer.Kind == directory.ServerKind
 	switch forward := slices.Contains(forwarded, m.Message.Method); {
+	case m.unknown: // the SDK says which it knows
+		g.sdk.serve(g, w, m)
 	case m.Message.Method == methodCall, server && forward, m.modern && m.Message.Method == methodListen:
 		g.answerOurselves(w, m)
 	case forward && strings.HasSuffix(m.Message.Method, "list"), g.sdk.knows(m.Message.Method):

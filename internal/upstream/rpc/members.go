@@ -6,8 +6,12 @@ import (
 	"unicode/utf8"
 )
 
+// maxMembers is how many members an object may have that is taken apart: each takes ten times the room of the shortest
+// there is.
+const maxMembers = 1 << 16
+
 // split reads the members of an object in their order. What it returns are pieces of raw, which is not copied. False
-// says that raw is no JSON object.
+// says that raw is no JSON object, or one of too many members.
 func split(raw []byte) (Object, bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != '{' || !json.Valid(raw) {
@@ -19,6 +23,9 @@ func split(raw []byte) (Object, bool) {
 		rest = skipSpace(rest[len(name):])
 		rest = skipSpace(rest[1:]) // the colon
 		value := rest[:lengthOf(rest)]
+		if len(o) == maxMembers {
+			return nil, false
+		}
 		o = append(o, Member{Name: textOf(name), Value: value[:len(value):len(value)]})
 		if rest = skipSpace(rest[len(value):]); rest[0] == ',' {
 			rest = skipSpace(rest[1:])
