@@ -171,9 +171,10 @@ func TestSeveralTokensAreNone(t *testing.T) {
 func TestAnUnknownVersionCallsNothing(t *testing.T) {
 	w := newWorld(t)
 	server, token := w.serveFake(t, mcpfake.Legacy, mcpfake.NewTool("echo", nil))
-	got := w.send(http.MethodPost, w.sessionURL("coder"), token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+
-		`"name":"mcp_fs_echo","_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01",`+
-		`"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+	got := w.send(http.MethodPost, w.sessionURL("coder"), token,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+
+			`"name":"mcp_fs_echo","_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01",`+
+			`"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		"Mcp-Protocol-Version", "2099-01-01", "Mcp-Method", "tools/call", "Mcp-Name", "mcp_fs_echo")
 	w.Expect(got.status).To(Equal(http.StatusBadRequest))
 	w.Expect(got.body).To(And(ContainSubstring(`"code":-32022`), ContainSubstring("2026-07-28")))
