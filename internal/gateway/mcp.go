@@ -97,7 +97,7 @@ func readBody(w http.ResponseWriter, v *visit, held *room) ([]byte, error) {
 		n, err := in.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		switch {
-		case err == io.EOF: //nolint:errorlint // Read returns it as it is
+		case err == io.EOF:
 			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 			return body, nil
 		case err != nil:
