@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -71,7 +70,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	w := &world{WithT: NewWithT(t), t: t, told: &told{}}
-	w.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	w.Expect(corev1.AddToScheme(scheme)).To(Succeed())
 	w.Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: testNamespace}}
 	w.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, namespace)...).

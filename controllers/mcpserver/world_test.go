@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -67,7 +66,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		WithT: NewWithT(t), t: t, references: &references{values: map[refs.Ref]string{}},
 		told: &told{}, series: prometheus.NewRegistry(),
 	}
-	w.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	w.Expect(corev1.AddToScheme(scheme)).To(Succeed())
 	w.Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
 	w.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&v1alpha1.MCPServer{}).Build()
