@@ -102,18 +102,18 @@ func (x *Exchange) half() []byte {
 	return body[len(body)/2:]
 }
 
+// mark stands on both sides of the number of bytes that are written in the place of all three.
 const mark = "@@pad@@"
 
-// Oversized pads the result object with n bytes; they are written in pieces, not held in memory. OldSSE holds them.
+// Oversized pads the result object with n bytes; they are written in pieces, not held in memory.
 func Oversized(n int) Fault {
 	pad := func(a *Answer) {
 		if rest, ok := bytes.CutPrefix(a.Result, []byte("{")); ok {
-			a.Result = append([]byte(`{"pad":"`+mark+`",`), rest...)
+			a.Result = append([]byte(`{"pad":"`+mark+strconv.Itoa(n)+mark+`",`), rest...)
 		}
 	}
 	return func(x *Exchange) bool {
-		if x.Server.opt.era == OldSSE {
-			x.shape.pad = n
+		if x.Server.opt.era == OldSSE { // the session's own stream pads it
 			x.Serve(pad)
 			return true
 		}
@@ -122,17 +122,22 @@ func Oversized(n int) Fault {
 			x.W.Header()[k] = v
 		}
 		x.W.WriteHeader(got.status)
-		before, after, _ := bytes.Cut(got.body.Bytes(), []byte(mark))
-		_, _ = x.W.Write(before)
-		piece := bytes.Repeat([]byte("x"), 32<<10)
-		for left := n; left > 0; left -= len(piece) {
-			if _, err := x.W.Write(piece[:min(left, len(piece))]); err != nil {
-				return true // the client had enough
-			}
-		}
-		_, _ = x.W.Write(after)
+		x.pour(got.body.Bytes())
 		return true
 	}
+}
+
+// pour writes a body with its padding, until the client has enough.
+func (x *Exchange) pour(body []byte) {
+	before, rest, _ := bytes.Cut(body, []byte(mark))
+	size, after, _ := bytes.Cut(rest, []byte(mark))
+	_, err := x.W.Write(before)
+	left, _ := strconv.Atoi(string(size)) // without a mark, nothing
+	piece := bytes.Repeat([]byte("x"), min(left, 32<<10))
+	for ; left > 0 && err == nil; left -= len(piece) {
+		_, err = x.W.Write(piece[:min(left, len(piece))])
+	}
+	_, _ = x.W.Write(after)
 }
 
 // StreamCut answers as an event stream, whatever the encoding, and closes the connection after so many events of it.

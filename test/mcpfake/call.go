@@ -76,7 +76,7 @@ func (x *Exchange) callOld(mutate func(*Answer)) {
 	go func() {
 		defer s.wg.Done()
 		if a := mutated(x.run(s.ctx, log.send), mutate); a != nil {
-			log.send(x.padded(a))
+			log.send(a.encode())
 		}
 	}()
 	x.W.WriteHeader(http.StatusAccepted)

@@ -33,7 +33,6 @@ type shape struct {
 	after  int
 	clean  bool // by the regular end of the body, not by closing the connection
 	mute   bool // OldSSE: the answer is not sent
-	pad    int  // OldSSE: bytes in the place of the mark
 }
 
 // message is a JSON-RPC message of any kind.
@@ -189,18 +188,9 @@ func (x *Exchange) post202(a *Answer) {
 		return
 	}
 	if !x.shape.mute {
-		x.ses.main.send(x.padded(a))
+		x.ses.main.send(a.encode())
 	}
 	x.W.WriteHeader(http.StatusAccepted)
-}
-
-// padded is an answer on the session's own stream.
-func (x *Exchange) padded(a *Answer) []byte {
-	message := a.encode()
-	if x.shape.pad > 0 {
-		message = bytes.Replace(message, []byte(mark), bytes.Repeat([]byte("x"), x.shape.pad), 1)
-	}
-	return message
 }
 
 func (x *Exchange) raw(status int, contentType string, body []byte) {

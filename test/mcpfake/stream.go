@@ -141,7 +141,7 @@ func (p *pump) event(data []byte) {
 		id = p.log.name + "." + strconv.Itoa(p.from)
 	}
 	p.from++
-	_, _ = p.x.W.Write(eventBytes(id, data, p.x.Server.opt.retry))
+	p.x.pour(eventBytes(id, data, p.x.Server.opt.retry))
 	p.x.flush()
 }
 
