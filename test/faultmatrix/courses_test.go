@@ -27,7 +27,7 @@ func (s *stage) play() (got want) {
 		s.sup.Ensure(healthy, s.config(s.other, "", s.timeouts))
 		s.await("running supervisor", func() bool { return s.call(running, healthy, "b", "echo") == nil })
 		s.beside("the call to the healthy server", healthy, s.other, "b")
-		s.brief = min(max(10*time.Since(begun), s.least), longest)
+		s.brief = min(max(4*time.Since(begun), s.least), longest)
 		got = map[phase]func() want{
 			connecting: s.connect, listing: s.list, refreshing: s.refresh, calling: s.callTool, repeating: s.callTool,
 			probing: s.probe, streaming: s.stream,
